@@ -29,7 +29,7 @@ from mallowmix.model.model_file import dumps, loads
 from mallowmix.readers import read
 from mallowmix.readers.mat_files import read_mat
 from mallowmix.web.item_names import read_items
-from mallowmix.web.vote_store import Archive
+from mallowmix.web.vote_store import Archive, Store
 from mallowmix.writers.files import write_table
 from test_storage import HEADER, TENSORS, by_hand, said
 
@@ -153,6 +153,82 @@ def test_a_variable_of_matlab_and_rows_of_parquet_stop_at_the_limit(monkeypatch)
     assert Path("v.parquet").stat().st_size < 10_000
     with pytest.raises(FileError, match="unpacks to more than 1,000,000"):
         read("v.parquet")
+
+
+LONG_LABEL = "x" * 100_000
+BOMBS = {
+    "a label of which there is one": {},
+    "labels that grow from row to row": {
+        "use_dictionary": False,
+        "column_encoding": {"user": "DELTA_BYTE_ARRAY", "winner": "PLAIN", "loser": "PLAIN"},
+    },
+    "labels that zstd packs": {"use_dictionary": False, "compression": "zstd"},
+}
+
+
+def parquet_bomb(name, options, n_rows=300):
+    table = {"user": [LONG_LABEL] * n_rows, "winner": ["a"] * n_rows, "loser": ["b"] * n_rows}
+    pq.write_table(pa.table(table), name, **options)
+    assert Path(name).stat().st_size < 20_000
+    return Path(name)
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_labels_of_parquet_stop_at_the_limit(kind, monkeypatch):
+    """30 MB of labels; Arrow holds no more than the limit of them at any time."""
+    path = parquet_bomb("v.parquet", BOMBS[kind])
+    monkeypatch.setenv(LIMIT, "2MB")
+    before = pa.total_allocated_bytes()
+    peak = pa.default_memory_pool().max_memory()
+    with pytest.raises(FileError, match="unpacks to more than 2,000,000"):
+        read(path)
+    with pytest.raises(FileError, match="unpacks to more than 2,000,000"):
+        read_attributes(path, as_labels([LONG_LABEL]))
+    assert max(pa.default_memory_pool().max_memory() - max(peak, before), 0) < 10_000_000
+    monkeypatch.setenv(LIMIT, "31MB")
+    assert read(path).comparisons.n_comparisons == 300
+    monkeypatch.setenv(LIMIT, "plenty")
+    with pytest.raises(OptionError):
+        read(path)
+
+
+def test_lists_of_parquet_stop_at_the_limit(monkeypatch):
+    ranking = pa.array([[LONG_LABEL, "b"]] * 300)
+    pq.write_table(pa.table({"user": ["u"] * 300, "ranking": ranking}), "v.parquet")
+    monkeypatch.setenv(LIMIT, "2MB")
+    with pytest.raises(FileError, match="unpacks to more than 2,000,000"):
+        read("v.parquet")
+    monkeypatch.setenv(LIMIT, "31MB")
+    assert read("v.parquet").comparisons.n_items == 2
+
+
+def test_parquet_that_is_stored_stops_at_the_limit(monkeypatch):
+    path = parquet_bomb("v.parquet", BOMBS["labels that zstd packs"])
+    monkeypatch.setenv(LIMIT, "2MB")
+    with pytest.raises(FileError, match=r"v.parquet has .* unpacks to more than 2,000,000"):
+        mm.store_comparisons(path, "v.blocks")
+    assert sorted(each.name for each in Path().iterdir()) == ["v.parquet"]
+
+
+def test_users_of_stored_comparisons_stop_at_the_limit_and_are_all_there(monkeypatch):
+    Path("v.csv").write_bytes(ROWS[: 18 + len(ROW)])
+    stored = mm.store_comparisons("v.csv", "v.blocks")
+    users = stored.folder / "users.parquet"
+    good = users.read_bytes()
+    pq.write_table(pa.table({"user": [LONG_LABEL] * 300}), users)
+    monkeypatch.setenv(LIMIT, "2MB")
+    for use in (lambda store: store.users, lambda store: store.fingerprint()):
+        with pytest.raises(FileError, match="unpacks to more than 2,000,000"):
+            use(mm.store_comparisons("v.csv", "v.blocks"))
+    pq.write_table(pa.table({"user": ["ann", "bob"]}), users)
+    for use in (lambda store: store.users, lambda store: store.fingerprint()):
+        with pytest.raises(FileError, match="labels of 2 users and comparisons of 1"):
+            use(mm.store_comparisons("v.csv", "v.blocks"))
+    users.unlink()
+    with pytest.raises(FileError, match="labels of 0 users"):
+        _ = mm.store_comparisons("v.csv", "v.blocks").users
+    users.write_bytes(good)
+    assert mm.store_comparisons("v.csv", "v.blocks").users.tolist() == ["ann"]
 
 
 # ---- fields that are longer than Python's csv reads ----
@@ -332,6 +408,17 @@ def test_a_database_in_memory_has_nothing_to_read(name):
 # ---- `serve`: the database of votes ----
 
 BAD_SCHEMAS = {
+    "somebody else's tables": [
+        "CREATE TABLE accounts (name)",
+        "INSERT INTO accounts VALUES ('ann')",
+    ],
+    "somebody else's view": ["CREATE VIEW accounts AS SELECT 1"],
+    "somebody else's tables in a log": ["PRAGMA journal_mode=WAL", "CREATE TABLE accounts (name)"],
+    "a meta without a schema": ["CREATE TABLE meta (key, value)"],
+    "a version of the future": [
+        "CREATE TABLE meta (key, value)",
+        "INSERT INTO meta VALUES ('schema', '99')",
+    ],
     "other columns of meta": ["CREATE TABLE meta (a)"],
     "a version that is no number": [
         "CREATE TABLE meta (key, value)",
@@ -359,9 +446,11 @@ def test_a_votes_database_with_a_bad_schema(schema):
         for statement in BAD_SCHEMAS[schema]:
             connection.execute(statement)
     connection.close()
+    before = {file: file.read_bytes() for file in Path().iterdir()}
     _, error = run("serve", "m.m4", "--votes", "votes.db", "--check", code=1)
-    assert error.startswith("Error: votes.db cannot be used as the database of votes: its ")
+    assert error.startswith("Error: votes.db cannot be used as the database of votes: it")
     assert error.count("\n") == 1
+    assert {file: file.read_bytes() for file in Path().iterdir()} == before
 
 
 @pytest.mark.parametrize(
@@ -382,6 +471,32 @@ def test_votes_that_would_be_lost_and_addresses_that_are_none(votes):
     with pytest.raises(OptionError) as caught:  # the library, too
         Archive(votes)
     assert (caught.value.option, caught.value.value) == ("votes", "***")
+
+
+def test_files_that_are_no_database_of_votes_keep_every_byte():
+    """Also beside what a killed process left: a log, and a journal that wants to be played back."""
+    Path("text.db").write_text("no database" * 100)
+    code = (
+        "import os, sqlite3\n"
+        "for name, mode in (('log.db', 'WAL'), ('journal.db', 'DELETE')):\n"
+        "    database = sqlite3.connect(name, isolation_level=None)\n"
+        "    database.execute(f'PRAGMA journal_mode={mode}')\n"
+        "    database.execute('PRAGMA cache_size=1')\n"
+        "    database.execute('CREATE TABLE accounts (name)')\n"
+        "    database.execute('BEGIN')\n"
+        "    database.execute('INSERT INTO accounts SELECT zeroblob(9000)')\n"
+        "    if mode == 'WAL': database.execute('COMMIT')\n"
+        "os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert Path("log.db-wal").stat().st_size and Path("journal.db-journal").stat().st_size
+    kept = ("text.db", "log.db", "log.db-wal", "journal.db", "journal.db-journal")
+    before = {name: Path(name).read_bytes() for name in kept}
+    for name in ("text.db", "log.db", "journal.db"):
+        with pytest.raises(FileError) as caught:
+            Store(name)
+        assert str(caught.value).startswith(f"{name} cannot be used as the database of votes: ")
+    assert {name: Path(name).read_bytes() for name in kept} == before
 
 
 def test_a_sound_votes_database_is_opened_again():

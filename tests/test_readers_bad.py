@@ -14,7 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import mallowmix as mm
 from benchmarks import fuzz_readers
+from benchmarks.valid_files import KINDS, Table
 from mallowmix.errors import DataError, FileError, MallowmixError, OptionError
 from mallowmix.readers import read
 from mallowmix.readers.inputs import MOST_COLUMNS
@@ -604,20 +606,34 @@ def test_no_bytes_end_in_a_foreign_error(tmp_path_factory, name, content):
         assert str(path) in str(error)
 
 
-@pytest.mark.slow
-def test_the_fuzzer_finds_nothing_in_a_few_inputs():
-    """The same inputs every time; `python -m benchmarks.fuzz_readers` tries 100,000."""
-    result = fuzz_readers.read_some(0, 400)
-    assert result["foreign"] == {} and sum(result["found"].values()) == 400
+@pytest.mark.parametrize("name", KINDS)
+def test_the_fuzzer_finds_nothing_in_a_few_inputs(name):
+    """The same inputs every time; `python -m benchmarks.fuzz_readers` tries 100,000 a form."""
+    result = fuzz_readers.read_some(name, 0, 16)
+    assert result["foreign"] == {} and sum(result["found"].values()) == 16
+    assert result["found"]["read"] >= 4  # the good ones
     assert result["slowest_seconds"] < fuzz_readers.SECONDS
 
 
-def test_the_fuzzer_notices_a_foreign_error(monkeypatch):
+def test_the_fuzzer_notices_a_foreign_error_and_a_file_that_is_not_read(monkeypatch):
+    def refuse(path, **options):
+        raise FileError(f"{path} is not to my taste.")
+
+    monkeypatch.setattr("mallowmix.readers.read", refuse)
+    found = fuzz_readers.read_some("plain.csv", 1, 17)
+    assert found["found"] == {"foreign": 4, "FileError": 12}
+    assert all("NotRead" in error for error in found["foreign"])
     monkeypatch.setattr(
         "mallowmix.readers.read", lambda path, **options: path.read_bytes().decode("ascii")
     )
-    monkeypatch.setattr(fuzz_readers, "seeds", lambda: {"a.csv": b"plain text"})
-    assert fuzz_readers.read_some(0, 60)["found"]["foreign"] > 0
+    assert fuzz_readers.read_some("battles.csv", 1, 60)["found"]["foreign"] > 0
+
+
+def test_the_fuzzer_notices_a_row_that_is_lost():
+    table = Table(["user", "winner", "loser"], [["u", "a", "b"], ["u", "b", "a"]])
+    fuzz_readers._check_rows(table, mm.Comparisons.from_arrays(["u", "u"], ["a", "b"], ["b", "a"]))
+    with pytest.raises(fuzz_readers.NotRead):
+        fuzz_readers._check_rows(table, mm.Comparisons.from_arrays(["u"], ["a"], ["b"]))
 
 
 def test_mutations_are_the_same_every_time():

@@ -7,8 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mallowmix as mm
+from mallowmix.assess.user_attributes import read_attributes
+from mallowmix.data.labels import as_labels
 from mallowmix.data.spreadsheet_text import escaped, unescaped
 from mallowmix.web.export import as_csv
+from mallowmix.web.item_names import read_items
 from mallowmix.writers import write_table
 
 FORMULAS = ["=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-2+3", "'=1", "''@x", "\t=1", "=", "+x"]
@@ -39,6 +42,17 @@ def test_labels_come_back_from_files(tmp_path, ending):
     assert mm.read_comparisons(path) == votes
     stored = mm.store_comparisons(path, tmp_path / "votes.blocks")
     assert sorted(map(str, stored.items)) == sorted(map(str, votes.items))
+
+
+def test_names_and_attributes_of_a_spreadsheet_read_back(tmp_path):
+    """What `escaped` wrote into files of names, attributes and items is undone there, too."""
+    names, groups, items = (tmp_path / f"{name}.csv" for name in ("names", "groups", "items"))
+    names.write_text("id,label\n'=1,'@tea\n2,'tis\n")
+    assert mm.read_item_names(names).labels_of(["=1", "2"]) == {"=1": "@tea", "2": "'tis"}
+    groups.write_text("user,team\n'=ann,'+x\n")
+    assert read_attributes(groups, as_labels(["=ann"])) == {"team": ["+x"]}
+    items.write_text("item,about\n'=tea,hot\nmilk,\n")
+    assert read_items(items) == ["=tea", "milk"]
 
 
 def test_the_export_of_a_survey_is_safe_and_reads_back(tmp_path):

@@ -232,7 +232,7 @@ def test_files_that_cannot_be_used(tmp_path):
         with pytest.raises(FileError, match=message):
             store_comparisons(source, tmp_path / "x")
     (tmp_path / "votes" / "part-1.parquet").write_bytes(b"PAR1 and no more")
-    with pytest.raises(FileError, match=r"part-1\.parquet cannot be read"):
+    with pytest.raises(FileError, match=r"part-1\.parquet is not a whole Parquet file"):
         store_comparisons(tmp_path / "votes", tmp_path / "x")
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileError, match=r"folder without \.parquet files"):

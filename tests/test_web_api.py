@@ -2,6 +2,7 @@
 what.
 """
 
+import contextlib
 import io
 import time
 from itertools import pairwise
@@ -9,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from fastapi import HTTPException
 from fastapi.testclient import TestClient
 
 import mallowmix as mm
@@ -505,7 +507,7 @@ def test_events_tell_of_votes_and_fits(tmp_path):
         hub.start()
         hub.publish("votes", {"votes": 1})
         await asyncio.sleep(0)  # delivered, to nobody yet
-        listener = hub.listen("192.0.2.1")
+        listener = hub.messages(hub.join("192.0.2.1"))
         first = [await anext(listener), await anext(listener)]
         hub.publish("fit", {"state": "running", "step": "a\nb"})
         first.append(await anext(listener))
@@ -515,6 +517,51 @@ def test_events_tell_of_votes_and_fits(tmp_path):
     first, rest = asyncio.run(heard())
     assert first[0].startswith("retry:") and first[1] == 'event: votes\ndata: {"votes": 1}\n\n'
     assert first[2] == 'event: fit\ndata: {"state": "running", "step": "a\\nb"}\n\n' and rest == []
+
+
+def test_listeners_that_come_at_once_do_not_pass_the_limit():
+    """All of them ask before the first gets anything: none beyond the limit is let in."""
+    import asyncio
+
+    from starlette.requests import Request
+
+    from mallowmix.web.api import events
+    from mallowmix.web.events import MOST_LISTENERS, MOST_OF_ONE, EventStream, Hub
+
+    class OneSite:
+        def __init__(self):
+            self.hub = Hub()
+
+    async def answered(site, address):
+        scope = {"type": "http", "headers": [], "client": (address, 1)}
+        try:
+            return await events(Request(scope), site)
+        except HTTPException as error:
+            return error.status_code
+
+    async def burst(addresses):
+        site = OneSite()
+        site.hub.start()
+        answers = await asyncio.gather(*(answered(site, address) for address in addresses))
+        streams = [each for each in answers if isinstance(each, EventStream)]
+
+        async def gone():
+            return {"type": "http.disconnect"}
+
+        async def send(_message):
+            raise OSError("the line is closed")
+
+        for stream in streams:  # every line is closed before the first message
+            with contextlib.suppress(BaseException):
+                await stream({"type": "http", "asgi": {"spec_version": "2.0"}}, gone, send)
+        again = await answered(site, addresses[0])
+        refused = [each for each in answers if not isinstance(each, EventStream)]
+        return len(streams), set(refused), isinstance(again, EventStream)
+
+    of_one = asyncio.run(burst(["192.0.2.1"] * (2 * MOST_LISTENERS)))
+    assert of_one == (MOST_OF_ONE, {429}, True)
+    of_all = asyncio.run(burst([f"192.0.2.{n // 4}" for n in range(2 * MOST_LISTENERS)]))
+    assert of_all == (MOST_LISTENERS, {503}, True)
 
 
 @pytest.mark.slow

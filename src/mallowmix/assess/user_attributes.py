@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import narwhals as nw
-import pyarrow.parquet
 
 from mallowmix.data.labels import Labels, text_of
+from mallowmix.data.spreadsheet_text import unescaped
 from mallowmix.data.text import a_or_an
 from mallowmix.errors import DataError, FileError, Option, OptionError
-from mallowmix.readers.csv_rows import csv_rows
+from mallowmix.readers.csv_rows import check_one_line, csv_rows
+from mallowmix.readers.parquet_batches import read_parquet
 
 Attributes = dict[str, list[str | None]]
 
@@ -92,11 +93,11 @@ def _columns(source: Any) -> dict[str, list[Any]]:
 def _from_file(path: Path) -> dict[str, list[Any]]:
     try:
         if path.suffix.lower() == ".parquet":
-            return pyarrow.parquet.read_table(path).to_pydict()
+            return read_parquet(path).to_pydict()
         with path.open(encoding="utf-8-sig", newline="") as file:
             separator = "\t" if path.suffix.lower() == ".tsv" else ","
-            rows = list(csv_rows(file, path, separator=separator))
-    except (OSError, UnicodeDecodeError, pyarrow.ArrowException) as error:
+            rows = list(csv_rows(file, path, separator=separator, strict=True))
+    except (OSError, UnicodeDecodeError) as error:
         raise FileError(
             f"{path} cannot be read: {getattr(error, 'strerror', None) or error}."
         ) from None
@@ -108,4 +109,5 @@ def _from_file(path: Path) -> dict[str, list[Any]]:
             raise DataError(
                 f"{path} line {line}: {len(row)} fields where the first line has {len(names)}."
             )
-    return {name: [row[n] for _, row in others] for n, name in enumerate(names)}
+        check_one_line(row, path, line)
+    return {name: [unescaped(row[n]) for _, row in others] for n, name in enumerate(names)}

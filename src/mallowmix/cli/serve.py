@@ -256,7 +256,7 @@ def _site(
             )
         crowd = None if crowd is None else crowd.relabelled(with_labels(crowd.items, shown))
     details = {each.label: each for each in shown.values()}
-    with opening_votes(votes):
+    with opening_votes():
         return Site(votes, settings, model=fitted, names=names, crowd=crowd, details=details)
 
 

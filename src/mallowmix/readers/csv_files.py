@@ -3,7 +3,6 @@
 import csv
 import io
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pyarrow.csv as pa_csv
 from mallowmix.data.spreadsheet_text import FORMULA
 from mallowmix.errors import DataError, DataWarning, FileError, Option
 from mallowmix.readers.compressed import decompression_errors, open_bytes
+from mallowmix.readers.csv_quotes import misplaced_quotes, never_closes, odd_quotes, opened_text
 from mallowmix.readers.csv_rows import is_long, long_field
 from mallowmix.readers.inputs import NUMBERS, Input, check_width
 from mallowmix.readers.text_format import (
@@ -39,7 +39,7 @@ def open_csv(path: Path, text: TextFormat = _AS_IT_IS) -> Input:
     def take(picked: Mapping[str, Any]) -> dict[str, Any]:
         with decompression_errors(path):
             table = _read(dialect, names, list(dict.fromkeys(picked.values())))
-            _check_quotes(dialect)
+            notes.extend(_noted_quotes(dialect))
         columns = {ours: _unescaped(table.column(theirs)) for ours, theirs in picked.items()}
         for ours in set(columns) & set(NUMBERS):
             columns[ours], said = with_decimal_points(columns[ours], dialect, picked[ours])
@@ -117,6 +117,12 @@ def _read(dialect: TextDialect, names: list[str], wanted: list[str]) -> pa.Table
         raise _not_this_text(dialect) from None
 
 
+def _noted_quotes(dialect: TextDialect) -> list[DataWarning]:
+    misplaced = misplaced_quotes(dialect)
+    advice = "it was read without these quotes. Write a quote inside of quotes twice."
+    return [DataWarning(f"{misplaced}: {advice}")] if misplaced else []
+
+
 def _unescaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Labels without the apostrophe that keeps a spreadsheet from taking them for formulas."""
     quoted = pc.call_function("starts_with", [column], pc.MatchSubstringOptions("'"))
@@ -131,6 +137,7 @@ def _explained(dialect: TextDialect, n_fields: int, reason: str) -> FileError:
     path = dialect.path
     if "UTF8" in reason:
         return _not_this_text(dialect)
+    misplaced_quotes(dialect)  # they may be the reason
     wrong = [(line, len(fields)) for line, fields in _records(dialect) if len(fields) != n_fields]
     if not wrong:
         return FileError(f"{path} cannot be read as CSV: {reason.splitlines()[0]}.")
@@ -144,17 +151,10 @@ def _explained(dialect: TextDialect, n_fields: int, reason: str) -> FileError:
     )
 
 
-def _opened(dialect: TextDialect) -> io.TextIOWrapper:
-    """Open a file as text; bytes that are none become lone surrogates."""
-    errors = "surrogateescape" if dialect.is_utf8 else "strict"
-    encoding = "utf-8-sig" if dialect.is_utf8 else dialect.encoding
-    return io.TextIOWrapper(open_bytes(dialect.path), encoding, errors, newline="")
-
-
-def _records(dialect: TextDialect, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+def _records(dialect: TextDialect) -> Iterator[tuple[int, list[str]]]:
     """Yield every record, header first, with the line that it starts on (no blank lines)."""
-    with _opened(dialect) as text:
-        reader = csv.reader(text, delimiter=dialect.separator, strict=strict)
+    with opened_text(dialect) as text:
+        reader = csv.reader(text, delimiter=dialect.separator)
         start = 1
         try:
             for fields in reader:
@@ -164,33 +164,10 @@ def _records(dialect: TextDialect, *, strict: bool = False) -> Iterator[tuple[in
         except UnicodeError:
             raise _not_this_text(dialect) from None
         except csv.Error as error:
-            long = is_long(error)
-            if "unexpected end" in str(error) or (long and _odd_quotes(dialect, start)):
-                raise FileError(
-                    f"{dialect.path} line {start}: a quote opens here and never closes: close or "
-                    "remove it."
-                ) from None
-            if long and not strict:
-                raise long_field(dialect.path, start) from None
-
-
-def _odd_quotes(dialect: TextDialect, line: int) -> bool:
-    """Return whether one quote too many stands in a line or after it."""
-    with _opened(dialect) as text:
-        return sum(content.count('"') for content in islice(text, line - 1, None)) % 2 == 1
-
-
-def _check_quotes(dialect: TextDialect) -> None:
-    """Look for a quote that never closes: it would hide the lines after it."""
-    if dialect.is_utf8:
-        with open_bytes(dialect.path) as file:
-            odd = sum(block.count(b'"') for block in iter(lambda: file.read(_BLOCK), b"")) % 2
-    else:
-        with _opened(dialect) as text:
-            odd = sum(block.count('"') for block in iter(lambda: text.read(_BLOCK), "")) % 2
-    if odd:
-        for _ in _records(dialect, strict=True):
-            pass
+            if is_long(error):
+                unclosed = odd_quotes(dialect, start)
+                explain = never_closes if unclosed else long_field
+                raise explain(dialect.path, start) from None
 
 
 def _line_of(dialect: TextDialect, row: int) -> int:

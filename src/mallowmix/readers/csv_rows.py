@@ -42,6 +42,16 @@ def csv_rows(
         ) from None
 
 
+def check_one_line(fields: Iterable[str], path: Path, line: int) -> None:
+    """Raise a FileError where a field goes over the end of its line: two rows may be one so."""
+    for field in fields:
+        if "\n" in field or "\r" in field:
+            raise FileError(
+                f"{path} line {line}: a quote opens here and closes in a later line, so that these "
+                "lines would be one row: close every quote in its line."
+            )
+
+
 def is_long(error: csv.Error) -> bool:
     """Return whether Python's limit for one field was the reason."""
     return "field limit" in str(error)

@@ -6,8 +6,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mallowmix.data.spreadsheet_text import unescaped
 from mallowmix.errors import DataError, FileError, did_you_mean
-from mallowmix.readers.csv_rows import csv_rows
+from mallowmix.readers.csv_rows import check_one_line, csv_rows
 from mallowmix.readers.inputs import missing_file
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def read_item_names(path: str | PathLike[str]) -> ItemNames:
     path = Path(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [each for each in csv_rows(file, path) if any(map(str.strip, each[1]))]
+            every = csv_rows(file, path, strict=True)
+            rows = [each for each in every if any(map(str.strip, each[1]))]
     except FileNotFoundError:
         raise missing_file(path) from None
     except (OSError, UnicodeDecodeError) as error:
@@ -108,10 +110,11 @@ def _named(path: Path, rows: list[tuple[int, list[str]]]) -> dict[str, ItemName]
     where = _columns(path, rows[0][1] if rows else [])
     names: dict[str, ItemName] = {}
     for number, row in rows[1:]:
-        values = {part: row[n].strip() for part, n in where.items() if n < len(row)}
+        values = {part: unescaped(row[n]).strip() for part, n in where.items() if n < len(row)}
         item, label = values.pop("id", ""), values.pop("label", "")
         if not item or not label:
             raise DataError(f"{path} line {number} lacks an id or a label: give both.")
+        check_one_line((item, label), path, number)
         if item in names:
             raise DataError(f"{path} line {number}: the id {item!r} is there twice.")
         names[item] = ItemName(label, **values)

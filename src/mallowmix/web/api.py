@@ -22,6 +22,7 @@ from mallowmix.web.access import (
     site_of,
 )
 from mallowmix.web.early_results import others_chose, win_counts
+from mallowmix.web.events import EventStream, TooMany
 from mallowmix.web.item_names import clean_name
 from mallowmix.web.participants import FULL, USED, is_invitation
 from mallowmix.web.questions import block_of, finished
@@ -120,16 +121,15 @@ def _checked(given: shapes.VoteIn, session: Session, site: Site) -> Vote:
 @router.get("/events", tags=["server"], response_class=StreamingResponse)
 async def events(request: Request, site: TheSite) -> StreamingResponse:
     """Server-sent events: `fit` (progress), `model` (a new one is in use), `votes` (how many)."""
-    address, later = address_of(request), {"Retry-After": "60"}
-    if site.hub.full_for(address):
-        raise HTTPException(429, "Too many listeners from this address: close some.", later)
-    if site.hub.full:
-        raise HTTPException(503, "Too many listeners: try again later.", later)
-    return StreamingResponse(
-        site.hub.listen(address),
-        media_type="text/event-stream",
-        headers={"X-Accel-Buffering": "no"},
-    )
+    later = {"Retry-After": "60"}
+    try:
+        return EventStream(site.hub, site.hub.join(address_of(request)))
+    except TooMany as full:
+        if full.of_one:
+            raise HTTPException(
+                429, "Too many listeners from this address: close some.", later
+            ) from None
+        raise HTTPException(503, "Too many listeners: try again later.", later) from None
 
 
 @router.post("/people", tags=["survey"], status_code=201, dependencies=[Depends(same_origin)])

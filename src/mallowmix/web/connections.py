@@ -18,6 +18,8 @@ from mallowmix.readers.sql import without_password
 # seconds for a lock or a connection; an error never shows the values of a statement: they may be
 # secrets
 _WAIT = 5.0
+# a reader changes nothing, not even the mode of the journal; what is deleted is overwritten
+_WRITING = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON")
 
 
 def database_url(text: str) -> sa.URL:
@@ -114,13 +116,7 @@ def _sqlite(url: sa.URL, *, writing: bool) -> sa.Engine:
     @event.listens_for(engine, "connect")
     def prepare(connection, _record):
         connection.isolation_level = None  # transactions are begun below, not by the driver
-        for pragma in (
-            "journal_mode=WAL",
-            "synchronous=FULL",
-            "foreign_keys=ON",
-            "secure_delete=ON",  # what is deleted is overwritten
-            f"busy_timeout={int(1000 * _WAIT)}",
-        ):
+        for pragma in (*(_WRITING if writing else ()), f"busy_timeout={int(1000 * _WAIT)}"):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")

@@ -180,4 +180,9 @@ def version_of(connection: sa.Connection) -> int:
             "database of its own."
         )
     value = connection.execute(sa.select(meta.c.value).where(meta.c.key == "schema")).scalar()
-    return int(value or 0)
+    if not str(value).isdecimal():
+        raise FileError(
+            f"The database has a table meta whose schema is {str(value)[:20]!r}, which is no "
+            "version of mallowmix: name a new file, or a database of its own."
+        )
+    return int(str(value))

@@ -18,6 +18,7 @@ from mallowmix.errors import FileError
 from mallowmix.web.connections import database_url, shown, sql_engine
 from mallowmix.web.file_guard import FileGuard
 from mallowmix.web.schema import items, meta, migrate, models, people, votes
+from mallowmix.web.votes_file import check_votes_file
 from mallowmix.web.writer import Writer
 
 _log = logging.getLogger("mallowmix.web")
@@ -190,6 +191,8 @@ class Store(Archive):
     ) -> None:
         """Open; `wait`: seconds for a database server that does not answer yet."""
         super().__init__(database)
+        if self._is_file:
+            check_votes_file(Path(str(self.url.database)))
         self._writing = sql_engine(self.url, writing=True)
         try:
             self.secret = _when_ready(self._prepared, wait, self.database)

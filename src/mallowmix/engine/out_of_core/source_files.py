@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from mallowmix.engine.out_of_core.duckdb_connection import connect, first_line, quoted
 from mallowmix.errors import DataError, FileError, MallowmixError, check_choice
+from mallowmix.readers.compressed import check_compressed
+from mallowmix.readers.csv_quotes import misplaced_quotes
 from mallowmix.readers.files import matching
 from mallowmix.readers.headers import check_columns, pick_columns
 from mallowmix.readers.inputs import missing_file
+from mallowmix.readers.parquet_batches import check_parquet, parquet_names
 from mallowmix.readers.plain import COMPARISONS
 from mallowmix.readers.sql import without_password
 from mallowmix.readers.text_format import find_dialect
@@ -48,7 +49,8 @@ class Source:
             return f"read_parquet({names}, filename=true, union_by_name=true)"
         return (
             f"read_csv({names}, filename=true, all_varchar=true, header=true, "
-            f"delim={quoted(find_dialect(self.files[0]).separator)}, nullstr='')"
+            f"delim={quoted(find_dialect(self.files[0]).separator)}, nullstr='', "
+            "quote='\"', escape='\"')"
         )
 
     @property
@@ -68,6 +70,18 @@ class Source:
             "self_pairs": self.self_pairs,
             "missing": self.missing,
         }
+
+    def check_files(self) -> None:
+        """Raise a FileError for what DuckDB would not see.
+
+        A file unpacks to more than it may, or a quote joins rows.
+        """
+        for file in self.files:
+            if self.is_text:
+                check_compressed(file)
+                _check_quotes(file)
+            else:
+                check_parquet(file, list(self.columns.values()))
 
     def nbytes(self) -> int:
         """The bytes of all files."""
@@ -118,6 +132,13 @@ def find_source(
     return Source(files, picked[0], self_pairs, missing)
 
 
+def _check_quotes(file: Path) -> None:
+    """Refuse every quote that stands wrong: nobody knows how another reader takes it."""
+    misplaced = misplaced_quotes(find_dialect(file))
+    if misplaced:
+        raise FileError(f"{misplaced}: write a quote inside of quotes twice.")
+
+
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
         found = sorted(file for file in path.glob("*.parquet") if file.name[0] not in "._")
@@ -148,7 +169,7 @@ def _other_kind(title: str) -> FileError:
 def _picked(file: Path, columns: Mapping[str, Any] | None) -> dict[str, str]:
     try:
         if _kind(file) == ".parquet":
-            names = pq.read_schema(file).names
+            names = parquet_names(file)
         else:
             found = (
                 connect()
@@ -159,5 +180,7 @@ def _picked(file: Path, columns: Mapping[str, Any] | None) -> dict[str, str]:
     except MallowmixError:
         raise
     except Exception as error:
+        if _kind(file) != ".parquet":
+            _check_quotes(file)  # they may be the reason
         raise FileError(f"{file} cannot be read: {first_line(error)}") from None
     return pick_columns(names, COMPARISONS, columns, str(file))

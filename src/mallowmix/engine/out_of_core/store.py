@@ -32,7 +32,6 @@ from mallowmix.engine.out_of_core.stored_blocks import (
     read_about,
 )
 from mallowmix.errors import DataError, FileError, Option
-from mallowmix.readers.compressed import check_compressed
 
 _SQL = {np.uint32: "UINTEGER", np.uint64: "UBIGINT"}
 
@@ -54,8 +53,8 @@ def store_comparisons(
     source : str, Path or list of these
         Files of user, winner, loser and perhaps weight and ranking_id: a path (.parquet, .csv,
         .tsv, these two also with .gz), a folder of .parquet files, a pattern such as
-        ``choices-*.parquet``, or a list. What a .gz may unpack to is limited, as in
-        `read_comparisons`.
+        ``choices-*.parquet``, or a list. What a .gz and a .parquet may unpack to
+        is limited, as in `read_comparisons`.
     cache : str or Path, optional
         The folder; `NAME.blocks` in the current one unless given. One that exists is used if it was
         made from the same files.
@@ -97,8 +96,7 @@ def store_comparisons(
         return _opened(folder, found)
     with _beside(folder) as building, explain_duckdb_errors(found.files):
         _check_space(building, found)
-        for file in found.files:
-            check_compressed(file)  # DuckDB knows no limit
+        found.check_files()
         _build(building, found, limit, n_jobs or os.cpu_count() or 1)
     return StoredComparisons(folder)
 

@@ -9,6 +9,7 @@ seen), and `ranking_id` (int32) where some rows come from rankings.
 
 import hashlib
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -31,7 +32,7 @@ from mallowmix.engine.out_of_core.flat_arrays import (
 )
 from mallowmix.errors import DataError, FileError
 
-pq: Any = LazyModule("pyarrow.parquet")
+_parquet: Any = LazyModule("mallowmix.readers.parquet_batches")
 FORMAT = 1
 _CHUNK = 1 << 22
 
@@ -108,7 +109,19 @@ class StoredComparisons:
     @cached_property
     def users(self) -> Labels:
         """The labels of all users, read when they are first needed."""
-        return as_labels(pq.read_table(self.folder / "users.parquet").column(0).to_pylist())
+        return as_labels([label for labels in self._user_labels() for label in labels])
+
+    def _user_labels(self) -> Iterator[list[Any]]:
+        """The labels of all users, some at a time; as many as the folder says that there are."""
+        found, file = 0, self.folder / "users.parquet"
+        for batch in _parquet.parquet_batches(file) if file.is_file() else ():
+            found += batch.num_rows
+            yield batch.column(0).to_pylist()
+        if found != self.n_users:
+            raise FileError(
+                f"{self.folder} is damaged: it has labels of {found:,} users and comparisons of "
+                f"{self.n_users:,}. Remove the folder, and run again."
+            )
 
     @property
     def user_weight(self) -> NDArray[np.float64]:
@@ -202,7 +215,7 @@ class StoredComparisons:
     def _digest(self) -> str:
         digest = hashlib.sha256()
         digest.update(json.dumps(text_of(self.items)).encode())
-        _update_users(digest, self.folder / "users.parquet")
+        _update_users(digest, self._user_labels())
         parts = ("user", "winner", "loser", "weight", "user_weight", "ranking_id")
         for part in parts if self.ranked else parts[:-1]:
             end = self.n_users if part == "user_weight" else self.n_rows
@@ -247,12 +260,10 @@ def read_about(folder: Path) -> dict[str, Any]:
     return about
 
 
-def _update_users(digest: Any, file: Path) -> None:
-    """The digest of json.dumps(list of labels as text), a group of rows at a time."""
+def _update_users(digest: Any, batches: Iterable[list[Any]]) -> None:
+    """The digest of json.dumps(list of labels as text), some labels at a time."""
     before = "["
-    with pq.ParquetFile(file) as table:
-        for batch in table.iter_batches(1 << 18):
-            texts = json.dumps([str(label) for label in batch.column(0).to_pylist()])
-            digest.update((before + texts[1:-1]).encode())
-            before = ", "
+    for labels in batches:
+        digest.update((before + json.dumps(text_of(labels))[1:-1]).encode())
+        before = ", "
     digest.update(b"]")

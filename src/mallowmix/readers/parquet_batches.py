@@ -1,0 +1,150 @@
+"""Rows of a Parquet file, some at a time, up to the limit of what a file may unpack to.
+
+A Parquet file writes a label once and a run of equal rows as one number, so that a file of 50 kB
+can hold 50 GB. What its footer says of the columns is checked before anything is read; then labels
+stay numbers, as they are in the file, until it is known how long they are together.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from mallowmix.errors import FileError, MallowmixError
+from mallowmix.readers.unpacked_limit import check_unpacked, most_unpacked
+
+_BROKEN = (pa.ArrowException, OSError, ValueError, OverflowError)
+_LEAST_BYTES = 4  # that a value takes in memory: the offset of a text, a number
+_ROWS = 1 << 16  # at a time
+
+
+def parquet_names(path: Path) -> list[str]:
+    """Return the names of the columns."""
+    with _explained(path):
+        return pq.read_schema(path).names
+
+
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read columns of a Parquet file; texts are texts, also where the file numbers them.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    columns : sequence of str, optional
+        Those to read; all unless given.
+
+    Raises
+    ------
+    FileError
+        Where it is not a whole Parquet file, or unpacks to more than it may.
+    """
+    batches = list(parquet_batches(path, columns))
+    with _explained(path):
+        if not batches:
+            return pq.read_schema(path).empty_table().select(columns or pq.read_schema(path).names)
+        return pa.Table.from_batches(batches)
+
+
+def parquet_batches(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield rows of `read_parquet`, some at a time; a FileError before the limit is passed."""
+    with _explained(path):
+        chunks = _chunks(path, columns)
+        _check_footer(path, chunks)
+        labels = {each.path_in_schema for each in chunks if each.physical_type == "BYTE_ARRAY"}
+        labels -= {each.path_in_schema for each in chunks if _may_grow(each)}
+        unpacked = 0
+        with pq.ParquetFile(path, read_dictionary=sorted(labels)) as file:
+            for batch in file.iter_batches(_rows_at_a_time(path, chunks), columns=columns):
+                batch.validate(full=True)  # text is UTF-8, offsets point into it
+                unpacked += sum(map(_unpacked_bytes, batch.columns))
+                check_unpacked(path, unpacked)
+                yield _decoded(batch)
+
+
+def check_parquet(path: Path, columns: Sequence[str] | None = None) -> None:
+    """Raise a FileError where a file's own footer says that it unpacks to more than it may."""
+    with _explained(path):
+        _check_footer(path, _chunks(path, columns))
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn Arrow's errors into a FileError that names the truncated or damaged file."""
+    path.open("rb").close()  # what the operating system refuses, it refuses here
+    try:
+        yield
+    except MallowmixError:  # some of them are ValueErrors
+        raise
+    except _BROKEN as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise FileError(
+            f"{path} is not a whole Parquet file: it is cut short, damaged, or something else "
+            f"({reason})."
+        ) from None
+
+
+def _chunks(path: Path, columns: Sequence[str] | None) -> list[Any]:
+    """What the footer says of each wanted column of each group of rows."""
+    found = pq.read_metadata(path)
+    groups = map(found.row_group, range(found.num_row_groups))
+    chunks = [group.column(n) for group in groups for n in range(group.num_columns)]
+    if columns is None:
+        return chunks
+    wanted = tuple(f"{name}." for name in columns)
+    return [each for each in chunks if f"{each.path_in_schema}.".startswith(wanted)]
+
+
+def _check_footer(path: Path, chunks: list[Any]) -> None:
+    sizes = (max(each.total_uncompressed_size, each.num_values * _LEAST_BYTES) for each in chunks)
+    check_unpacked(path, sum(sizes))
+
+
+def _may_grow(chunk: Any) -> bool:
+    """Whether a text is written as what it adds to the one before; Arrow does not number these."""
+    is_text = chunk.physical_type == "BYTE_ARRAY"
+    return is_text and any("DELTA" in encoding for encoding in chunk.encodings)
+
+
+def _rows_at_a_time(path: Path, chunks: list[Any]) -> int:
+    """Few enough rows that labels which grow from row to row stay within the limit together."""
+    growing = [each.total_uncompressed_size for each in chunks if _may_grow(each)]
+    return max(1, min(_ROWS, most_unpacked(path) // max(growing, default=1)))
+
+
+def _unpacked_bytes(values: pa.Array) -> int:
+    """Bytes of an array once each value stands by itself."""
+    kind = values.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _LEAST_BYTES * len(values) + _unpacked_bytes(values.flatten())
+    if not pa.types.is_dictionary(kind) or not _has_length(kind.value_type):
+        return values.nbytes
+    lengths = pc.call_function("binary_length", [values.dictionary]).cast(pa.int64())
+    total = pc.call_function("sum", [lengths.take(values.indices)]).as_py()
+    return _LEAST_BYTES * len(values) + (total or 0)
+
+
+def _has_length(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_binary(kind)
+
+
+def _decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows with every value by itself."""
+    return pa.RecordBatch.from_arrays(
+        [column.cast(_value_type(column.type)) for column in batch.columns], batch.schema.names
+    )
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    """The type without numbers for values, in lists too."""
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if pa.types.is_list(kind):
+        return pa.list_(_value_type(kind.value_type))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_value_type(kind.value_type))
+    return kind
