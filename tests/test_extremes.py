@@ -2,14 +2,17 @@
 All are said, and shown as unsure.
 """
 
+import collections
 import itertools
 import json
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import mallowmix as mm
-from mallowmix.checks.preference_cycles import preference_cycle
+from mallowmix.checks.preference_cycles import _majorities, preference_cycle
 from mallowmix.checks.unsure_components import Doubt, unsure_components
 from mallowmix.errors import FitWarning
 from mallowmix.infer.pooled_ranking import TIED, position_ends
@@ -85,6 +88,24 @@ def test_the_majorities_of_a_circle_by_hand():
     assert found.excess == pytest.approx(np.mean(each) - 4)
     assert found.excess_error == pytest.approx(np.std(each) / np.sqrt(80))
     assert found.beyond_mixtures and "no mixture of rankings does" in found.sentence()
+
+
+def test_majorities_are_of_users_each_with_one_net_answer():
+    """Against dictionaries; with ties, repeated and contradicting answers, and user weights."""
+    random = np.random.default_rng(4)
+    user, winner = random.integers(0, 30, 900), random.integers(0, 5, 900)
+    loser = (winner + random.integers(1, 5, 900)) % 5
+    weight, say = random.choice([0.5, 1.0, 3.0], 900), random.choice([0.0, 1.0, 2.0], 30)
+    votes = mm.Comparisons.from_codes(user, winner, loser, weight, "abcde", range(30))
+    votes = replace(votes, user_weight=say)
+    net = collections.defaultdict(float)
+    for m, i, j, w in zip(votes.user, votes.winner, votes.loser, votes.weight, strict=True):
+        net[m, min(i, j), max(i, j)] += w * say[m] * (1 if i < j else -1)
+    low, high, z = _majorities(votes)
+    assert len(z) == 10
+    for i, j, each in zip(low, high, z, strict=True):
+        answers = [d for (_, a, b), d in net.items() if (a, b) == (i, j)]
+        assert each == pytest.approx(sum(answers) / math.sqrt(sum(d * d for d in answers)))
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """Which kind of member a user's own comparisons speak for: against predictions from the others."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,8 +15,9 @@ from mallowmix.infer.member_evidence import (
     utilities_left_out,
     weighed_by_evidence,
 )
-from mallowmix.infer.pair_queries import Queries
+from mallowmix.infer.pair_queries import Queries, query_categories
 from mallowmix.infer.pooled_prediction import (
+    member_probabilities,
     mixed_membership_probabilities,
     predictor_probabilities,
 )
@@ -113,6 +116,22 @@ def test_someone_who_likes_one_item_above_all_is_followed():
     found = predictor_probabilities(block_of(rows), weighed, asked)
     assert plain.max() < 0.5 < found.min()
     assert user_weights(block_of(rows), weighed)[0, :, 0].min() > 0.9
+
+
+def test_one_inference_of_each_user_gives_the_same_numbers_as_one_for_each_use():
+    """To the last bit; of several users, with a member beside the two that are compared."""
+    pair = np.array([i * 6 + j for i, j in ROWS + ROWS[:3]], np.int32)
+    starts = np.array([0, len(ROWS), len(ROWS), len(pair)])
+    block = Block(0, 6, starts, pair, np.ones(len(pair)), np.ones(3))
+    wide = replace(OWN, variances=np.full(6, 4.0))
+    members, gamma = (wide, OWN, MIXED), np.array([1.0, 0.5, 0.25])
+    predictor = Predictor(members, np.tile([0.1, 0.4, 0.5], (3, 1)), None, gamma)
+    asked = Queries.same_for_all(3, np.array([1, 8, 21, 33]))
+    table = np.column_stack([member_probabilities(block, each, asked) for each in members])
+    weights = user_weights(block, predictor)[asked.users(), query_categories(block, asked)]
+    expected = np.einsum("nj,nj->n", table, weights)
+    assert np.array_equal(predictor_probabilities(block, predictor, asked), expected)
+    assert np.ptp(weights[:, 2]) > 0.01
 
 
 def test_without_answers_the_weights_are_those_of_anybody():

@@ -28,6 +28,7 @@ from mallowmix.data.labels import text_of
 from mallowmix.data.ranking_ids import group_starts
 from mallowmix.data.text import printable
 from mallowmix.model.fitted_model import AnyModel
+from mallowmix.numerics.compiled import compiled
 from mallowmix.typing import Array
 
 FALSE_ALARM = 0.01
@@ -115,12 +116,11 @@ def preference_cycle(comparisons: Comparisons) -> PreferenceCycle | None:
     Q = comparisons.n_items
     if not 3 <= Q <= _MOST_ITEMS or not len(comparisons):
         return None
-    net = _net_answers(comparisons)
-    low, high, z = _majorities(net, Q)
+    low, high, z = _majorities(comparisons)
     clear = np.abs(z) > math.sqrt(2 * math.log(Q * (Q - 1) / FALSE_ALARM))
     winner, loser = np.where(z > 0, low, high)[clear], np.where(z > 0, high, low)[clear]
     found = _shortest_cycle(winner, loser, np.abs(z[clear]), Q)
-    return None if found is None else _measured(found, comparisons, net)
+    return None if found is None else _measured(found, comparisons)
 
 
 def rates_along(cycle: PreferenceCycle, model: AnyModel) -> tuple[float, ...]:
@@ -130,34 +130,54 @@ def rates_along(cycle: PreferenceCycle, model: AnyModel) -> tuple[float, ...]:
     return tuple(float(rates[i, j]) for i, j in zip(at, at[1:] + at[:1], strict=True))
 
 
+def _majorities(
+    comparisons: Comparisons,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+    """Of each compared pair: its items, and z, above 0 where the first is preferred."""
+    Q = comparisons.n_items
+    rows = comparisons.winner, comparisons.loser, comparisons.weight
+    total, square = _sums_of_pairs(comparisons.starts(), *rows, comparisons.user_weight, Q)
+    pairs = np.flatnonzero(square > 0)
+    return *np.divmod(pairs, Q), total[pairs] / np.sqrt(square[pairs])
+
+
+@compiled
+def _sums_of_pairs(starts, winner, loser, weight, user_weight, Q):
+    """Σ_m u_m d_m and Σ_m u_m² d_m² of each pair, the lower-numbered item first."""
+    total, square, net = np.zeros(Q * Q), np.zeros(Q * Q), np.zeros(Q * Q)
+    for m in range(len(starts) - 1):
+        for row in range(starts[m], starts[m + 1]):
+            i, j, u = np.int64(winner[row]), np.int64(loser[row]), weight[row] * user_weight[m]
+            if i < j:
+                net[i * Q + j] += u
+            else:
+                net[j * Q + i] -= u
+        for row in range(starts[m], starts[m + 1]):
+            i, j = np.int64(winner[row]), np.int64(loser[row])
+            pair = min(i, j) * Q + max(i, j)
+            total[pair] += net[pair]
+            square[pair] += net[pair] * net[pair]
+            net[pair] = 0.0  # the pair's other rows add nothing more
+    return total, square
+
+
 @dataclass(frozen=True)
 class _Net:
-    """Of each user and pair (the lower-numbered item first): wins less losses, and answers."""
+    """Of each user who compared a pair: wins of the lower-numbered item less losses, answers."""
 
     user: NDArray[np.int64]
-    pair: NDArray[np.int64]
     difference: Array
     made: Array
 
 
-def _net_answers(comparisons: Comparisons) -> _Net:
-    Q, user = comparisons.n_items, comparisons.user.astype(np.int64)
-    i, j = comparisons.winner.astype(np.int64), comparisons.loser.astype(np.int64)
-    key = user * Q * Q + np.minimum(i, j) * Q + np.maximum(i, j)
-    order = np.argsort(key, kind="stable")
-    first = group_starts(key[order])
-    weight = (comparisons.weight * comparisons.user_weight[user])[order]
-    sign = np.where(i < j, 1.0, -1.0)[order]
-    sums = [np.add.reduceat(value, first) for value in (weight * sign, weight)]
-    return _Net(user[order][first], (key[order] % (Q * Q))[first], *sums)
-
-
-def _majorities(net: _Net, Q: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-    """Of each compared pair: its items, and z, above 0 where the first is preferred."""
-    total = np.bincount(net.pair, net.difference, Q * Q)
-    square = np.bincount(net.pair, net.difference**2, Q * Q)
-    pairs = np.flatnonzero(square > 0)
-    return *np.divmod(pairs, Q), total[pairs] / np.sqrt(square[pairs])
+def _net_answers(comparisons: Comparisons, low: int, high: int) -> _Net:
+    won = (comparisons.winner == low) & (comparisons.loser == high)
+    rows = np.flatnonzero(won | (comparisons.winner == high) & (comparisons.loser == low))
+    user = comparisons.user[rows].astype(np.int64)
+    weight = comparisons.weight[rows] * comparisons.user_weight[user]
+    first = group_starts(user)
+    sums = [np.add.reduceat(x, first) for x in (np.where(won[rows], weight, -weight), weight)]
+    return _Net(user[first], *sums)
 
 
 def _shortest_cycle(
@@ -182,17 +202,16 @@ def _shortest_cycle(
     return path[first:] + path[:first]
 
 
-def _measured(cycle: list[int], comparisons: Comparisons, net: _Net) -> PreferenceCycle:
+def _measured(cycle: list[int], comparisons: Comparisons) -> PreferenceCycle:
     """Win rates along the circle; the error of their sum, Σ_m (Σ_e (w_me − p_e n_me) / n_e)²."""
-    Q, M = comparisons.n_items, comparisons.n_users
+    M = comparisons.n_users
     rates, influence = [], np.zeros(M)
     for i, j in zip(cycle, cycle[1:] + cycle[:1], strict=True):
-        rows = net.pair == min(i, j) * Q + max(i, j)
-        made = net.made[rows]
-        won = (made + (1 if i < j else -1) * net.difference[rows]) / 2
-        rate = float(won.sum() / made.sum())
+        net = _net_answers(comparisons, min(i, j), max(i, j))
+        won = (net.made + (1 if i < j else -1) * net.difference) / 2
+        rate = float(won.sum() / net.made.sum())
         rates.append(rate)
-        influence += np.bincount(net.user[rows], (won - rate * made) / made.sum(), M)
+        influence += np.bincount(net.user, (won - rate * net.made) / net.made.sum(), M)
     names = text_of(comparisons.items)
     excess, error = sum(rates) - (len(rates) - 1), float(np.sqrt((influence**2).sum()))
     return PreferenceCycle(tuple(names[i] for i in cycle), tuple(rates), excess, error)

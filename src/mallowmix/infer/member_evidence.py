@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mallowmix.engine import Block
 from mallowmix.infer.collapsed_variational import PREDICTION_STEPS, PREDICTION_TOL, fold_in
-from mallowmix.infer.conditioned_utilities import condition, logistic_of
+from mallowmix.infer.conditioned_utilities import Conditioned, condition, logistic_of
 from mallowmix.infer.prepared_model import PreparedModel, prepare_components
 from mallowmix.model.predictor import CalibratedModel, Member, Predictor
 from mallowmix.model.utilities_model import UtilitiesModel
@@ -45,16 +45,34 @@ def utilities_left_out(block: Block, model: UtilitiesModel) -> Array:
     (M,) array
     """
     out = np.zeros(block.n_users)
-    users = block.users_of_rows()
     for given in condition(block, model):
-        first, last = np.searchsorted(users, (given.users.start, given.users.stop))
-        user, weight = users[first:last] - given.users.start, block.weight[first:last]
-        i, j = np.divmod(block.pair[first:last], model.n_items)
-        p = _left_out(given.gaps(user, i, j), given.known_variances(user, i, j), weight)
-        inverse = (given.shares()[user] / np.maximum(p, _LEAST)).sum(axis=1)
-        n_users = given.users.stop - given.users.start
-        out[given.users] = np.bincount(user, weight * np.log(1 / inverse), n_users)
+        out[given.users] = left_out_given(given, block)
     return out
+
+
+def left_out_given(given: Conditioned, block: Block) -> Array:
+    """The same of some users, whose utilities are conditioned on their answers already.
+
+    Parameters
+    ----------
+    given : Conditioned
+        These users' utilities.
+    block : Block
+        The comparisons of all users.
+
+    Returns
+    -------
+    array
+        A number for each user of `given`.
+    """
+    starts = block.starts[given.users.start : given.users.stop + 1] - block.starts[0]
+    rows = slice(int(starts[0]), int(starts[-1]))
+    user, weight = np.repeat(np.arange(len(starts) - 1), np.diff(starts)), block.weight[rows]
+    i, j = np.divmod(block.pair[rows], block.n_items)
+    p = _left_out(given.gaps(user, i, j), given.known_variances(user, i, j), weight)
+    inverse = (given.shares()[user] / np.maximum(p, _LEAST)).sum(axis=1)
+    sums = np.bincount(user, weight * np.log(1 / inverse), len(starts) - 1)
+    return sums.astype(np.float64)
 
 
 def _left_out(gap: Array, variance: Array, weight: Array) -> Array:
@@ -66,7 +84,9 @@ def _left_out(gap: Array, variance: Array, weight: Array) -> Array:
     return logistic_of(centre / np.sqrt(1 + np.pi / 8 / rest))
 
 
-def mixed_membership_left_out(block: Block, prepared: PreparedModel) -> Array:
+def mixed_membership_left_out(
+    block: Block, prepared: PreparedModel, theta: Array | None = None
+) -> Array:
     """Sum each user's log-probabilities of comparisons, each predicted from the user's others.
 
     With θ ∝ α + n, where n counts answers by component, an answer's own part of n is taken out.
@@ -77,12 +97,15 @@ def mixed_membership_left_out(block: Block, prepared: PreparedModel) -> Array:
         The users' comparisons.
     prepared : PreparedModel
         The components, with their calibration.
+    theta : (M, K) array, optional
+        The users' weights, where they were inferred already.
 
     Returns
     -------
     (M,) array
     """
-    theta, _ = fold_in(block, prepared, max_iter=PREDICTION_STEPS, tol=PREDICTION_TOL)
+    if theta is None:
+        theta, _ = fold_in(block, prepared, max_iter=PREDICTION_STEPS, tol=PREDICTION_TOL)
     user, beta = block.users_of_rows(), prepared.beta[block.pair]
     tempered = prepared.likelihood_weight * block.weight
     total = prepared.alpha.sum() + np.bincount(user, tempered, block.n_users)
@@ -107,7 +130,11 @@ def own_evidence(block: Block, own: UtilitiesModel, mixed: CalibratedModel) -> A
         Components that are mixed for each answer.
     """
     prepared = prepare_components(mixed.model, mixed.calibration)
-    x = utilities_left_out(block, own) - mixed_membership_left_out(block, prepared)
+    return bounded(utilities_left_out(block, own) - mixed_membership_left_out(block, prepared))
+
+
+def bounded(x: Array) -> Array:
+    """Evidence within ± `MOST_EVIDENCE`."""
     return np.clip(x, -MOST_EVIDENCE, MOST_EVIDENCE)
 
 
@@ -147,12 +174,24 @@ def user_weights(block: Block, predictor: Predictor) -> Array:
     predictor : Predictor
         Members, their weights for a user at random, and γ.
     """
-    weights, gamma = predictor.weights, predictor.evidence_weights
-    compared = compared_members(predictor.members, weights)
-    if compared is None or not gamma.any():
-        return np.broadcast_to(weights, (block.n_users, *weights.shape))
-    x = own_evidence(block, *compared)
-    return weighed_by_evidence(weights, are_mixed(predictor.members), gamma, x)
+    compared = evidence_members(predictor)
+    x = None if compared is None else own_evidence(block, *compared)
+    return weights_by_evidence(predictor, x, block.n_users)
+
+
+def weights_by_evidence(predictor: Predictor, x: Array | None, n_users: int) -> Array:
+    """(M, 3, J) the same, of users with the evidence `x`; None where it does not count."""
+    weights = predictor.weights
+    if x is None:
+        return np.broadcast_to(weights, (n_users, *weights.shape))
+    return weighed_by_evidence(weights, are_mixed(predictor.members), predictor.evidence_weights, x)
+
+
+def evidence_members(predictor: Predictor) -> tuple[UtilitiesModel, CalibratedModel] | None:
+    """The two members that a user's comparisons are predicted by; None if they do not count."""
+    if not predictor.evidence_weights.any():
+        return None
+    return compared_members(predictor.members, predictor.weights)
 
 
 def are_mixed(members: Sequence[Member]) -> NDArray[np.bool_]:

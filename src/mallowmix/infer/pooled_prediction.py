@@ -4,11 +4,18 @@ import numpy as np
 
 from mallowmix.engine import Block
 from mallowmix.infer.collapsed_variational import PREDICTION_STEPS, PREDICTION_TOL, fold_in
-from mallowmix.infer.member_evidence import user_weights
+from mallowmix.infer.conditioned_utilities import condition
+from mallowmix.infer.member_evidence import (
+    bounded,
+    evidence_members,
+    left_out_given,
+    mixed_membership_left_out,
+    weights_by_evidence,
+)
 from mallowmix.infer.pair_queries import Queries, query_categories
 from mallowmix.infer.prepared_model import PreparedModel, prepare_components
 from mallowmix.infer.rankings_posterior import rankings_probabilities
-from mallowmix.infer.utilities_posterior import utilities_probabilities
+from mallowmix.infer.utilities_posterior import predict_given, utilities_probabilities
 from mallowmix.model.predictor import CalibratedModel, Member, Predictor
 from mallowmix.model.rankings_model import RankingsModel
 from mallowmix.model.utilities_model import UtilitiesModel
@@ -58,6 +65,11 @@ def mixed_membership_probabilities(
     (n,) array
     """
     theta, _ = fold_in(block, prepared, max_iter=PREDICTION_STEPS, tol=PREDICTION_TOL)
+    return _mixed(theta, prepared, queries)
+
+
+def _mixed(theta: Array, prepared: PreparedModel, queries: Queries) -> Array:
+    """Σ_k θ_k β_k of each query."""
     return np.einsum("nk,nk->n", theta[queries.users()], prepared.beta[queries.pair])
 
 
@@ -75,9 +87,32 @@ def predictor_probabilities(block: Block, predictor: Predictor, queries: Queries
     -------
     (n,) array
     """
-    parts = [member_probabilities(block, member, queries) for member in predictor.members]
-    weights = user_weights(block, predictor)[queries.users(), query_categories(block, queries)]
+    compared, parts, left_out = evidence_members(predictor), [], {}
+    for member in predictor.members:
+        if compared is not None and any(member is each for each in compared):
+            found, left_out[id(member)] = _predicted_and_left_out(block, member, queries)
+        else:
+            found = member_probabilities(block, member, queries)
+        parts.append(found)
+    x = bounded(np.subtract(*(left_out[id(each)] for each in compared))) if compared else None
+    weights = weights_by_evidence(predictor, x, block.n_users)
+    weights = weights[queries.users(), query_categories(block, queries)]
     return np.einsum("nj,nj->n", np.column_stack(parts), weights)
+
+
+def _predicted_and_left_out(block: Block, member: Member, queries: Queries) -> tuple[Array, Array]:
+    """Probabilities of the queries, and each user's sum for the evidence, from one inference."""
+    if isinstance(member, UtilitiesModel):
+        out, sums = np.empty(len(queries.pair)), np.zeros(block.n_users)
+        for given in condition(block, member):
+            predict_given(given, member, queries, out)
+            sums[given.users] = left_out_given(given, block)
+        return out, sums
+    assert isinstance(member, CalibratedModel)
+    prepared = prepare_components(member.model, member.calibration)
+    theta, _ = fold_in(block, prepared, max_iter=PREDICTION_STEPS, tol=PREDICTION_TOL)
+    sums = mixed_membership_left_out(block, prepared, theta)
+    return _mixed(theta, prepared, queries), sums
 
 
 def population_table(member: Member) -> Array:

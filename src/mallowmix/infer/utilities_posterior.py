@@ -61,14 +61,29 @@ def utilities_probabilities(block: Block, model: UtilitiesModel, queries: Querie
     """
     out = np.empty(len(queries.pair))
     for given in condition(block, model):
-        starts = queries.starts[given.users.start : given.users.stop + 1]
-        rows = slice(int(starts[0]), int(starts[-1]))
-        user = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        i, j = np.divmod(queries.pair[rows], model.n_items)
-        variance = _variances(given, model, user, i, j)
-        p = logistic_of(given.gaps(user, i, j) / np.sqrt(1 + np.pi * variance / 8))
-        out[rows] = (given.shares()[user] * p).sum(axis=1)
+        predict_given(given, model, queries, out)
     return out
+
+
+def predict_given(given: Conditioned, model: UtilitiesModel, queries: Queries, out: Array) -> None:
+    """Write the probabilities of some users' queried pairs into `out`.
+
+    Parameters
+    ----------
+    given : Conditioned
+        These users' utilities, given their answers.
+    model, queries
+        As in `utilities_probabilities`.
+    out : (n,) array
+        Of all queries.
+    """
+    starts = queries.starts[given.users.start : given.users.stop + 1]
+    rows = slice(int(starts[0]), int(starts[-1]))
+    user = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    i, j = np.divmod(queries.pair[rows], model.n_items)
+    variance = _variances(given, model, user, i, j)
+    p = logistic_of(given.gaps(user, i, j) / np.sqrt(1 + np.pi * variance / 8))
+    out[rows] = (given.shares()[user] * p).sum(axis=1)
 
 
 def utilities_posterior(block: Block, model: UtilitiesModel) -> UtilitiesPosterior:
