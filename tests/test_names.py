@@ -295,3 +295,26 @@ def test_the_command_line_shows_names_everywhere(folder):
 def test_wrong_names_on_the_command_line(tmp_path, words, code, said):
     mm.save(mm.M4.from_orders(ORDERS, phi=0.3), tmp_path / "model.m4")
     assert said in run("name", tmp_path / "model.m4", *words, code=code)[1]
+
+
+def test_notes_of_a_fit_with_user_weights_have_the_names_of_components():
+    """How many people a share is worth is counted by weight, not by the number of users."""
+    votes = mm.M4.from_orders([*ORDERS, list("bdac")], phi=0.3).sample(40, 15, seed=2).comparisons
+    votes = mm.Comparisons.from_codes(
+        votes.user,
+        votes.winner,
+        votes.loser,
+        votes.weight,
+        votes.items,
+        votes.users,
+        np.full(40, 0.05),
+    )
+    with pytest.warns(mm.errors.MallowmixWarning):
+        model = mm.fit(votes, 3, predictor=False)
+    unsure = [note for note in model.report.notes if " is unsure: hardly anybody" in note]
+    assert unsure
+    said = named_notes(model.named(["comfort", "spicy", "plain"]))
+    for note in unsure:
+        number = int(note.split()[1])
+        name = ("comfort", "spicy", "plain")[number - 1]
+        assert note.replace(f"Component {number}", f"Component {number} ({name})") in said

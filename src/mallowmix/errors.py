@@ -25,6 +25,7 @@ from numbers import Integral, Real
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 _MOST_COMPARED = 20_000  # labels that a mistyped one is compared with: a second at most
+_LONGEST_SHOWN = 80  # letters of a wrong value in a message
 _OF_A_PART = 0.75  # how alike a part of a value must be: more than a whole one
 
 
@@ -214,8 +215,10 @@ class FitWarning(MallowmixWarning):
 
 
 def shown_value(value: object) -> str:
-    """A wrong value in a message: texts in quotes, numbers as they are written."""
-    return repr(value) if isinstance(value, str | bool) or value is None else str(value)
+    """A wrong value in a message: texts in quotes, numbers as written, what is long by its kind."""
+    text = repr(value) if isinstance(value, str | bool) or value is None else str(value)
+    short = len(text) <= _LONGEST_SHOWN and "\n" not in text and not text.startswith("<")
+    return text if short or isinstance(value, str) else f"of the type {type(value).__name__}"
 
 
 def did_you_mean(label: object, known: Iterable[object]) -> str:
@@ -261,7 +264,7 @@ def _question(label: object, folded: Mapping[str, str], least: float = 0.6) -> s
 def check_choice(option: str, value: object, choices: Iterable[str]) -> None:
     """Raise an OptionError, with the nearest choice, unless `value` is one of `choices`."""
     known = tuple(choices)
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         expected = f"one of {', '.join(map(repr, known))}"
         near = did_you_choose(value, known).lstrip()
         raise OptionError(option=option, value=value, expected=expected, hint=near or ())
@@ -285,7 +288,7 @@ def check_count(option: str, value: int, least: int) -> None:
 
 def check_flag(option: str, value: bool) -> None:
     """Raise an OptionError unless `value` is True or False."""
-    if not isinstance(value.item() if isinstance(value, Scalar) else value, bool):
+    if not isinstance(value, bool) and type(value).__name__ not in ("bool_", "bool"):  # NumPy's
         raise OptionError(option=option, value=value, expected="True or False")
 
 

@@ -7,7 +7,7 @@ independent.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -178,6 +178,9 @@ def _named(systems: Sequence[str] | None, given: str) -> list[str]:
             if make().needs in ("comparisons", given) and name not in ON_REQUEST
         ]
     systems = [systems] if isinstance(systems, str) else systems
+    if not isinstance(systems, Sequence | Set):
+        known = f"a list of names, from {', '.join(map(repr, SYSTEMS))}"
+        raise OptionError(option="systems", value=systems, expected=known)
     for name in systems:
         check_choice("systems", name, tuple(SYSTEMS))
     if not systems:

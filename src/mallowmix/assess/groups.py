@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from scipy.stats import t as student
 
 from mallowmix.assess.group_results import Groups, GroupShare, GroupTest
 from mallowmix.assess.user_attributes import read_attributes
+from mallowmix.data.known_items import known_comparisons_of
 from mallowmix.engine import Engine
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName
@@ -43,6 +44,7 @@ def compare_groups(
     user: str = "user",
     level: float = 0.9,
     n_permutations: int = 1999,
+    unknown_items: Literal["error", "drop"] = "error",
     seed: int = 0,
     n_jobs: int | None = None,
     engine: EngineName | Engine | None = None,
@@ -67,6 +69,8 @@ def compare_groups(
         Of the intervals: mean ± t · s.e. over the users of a group, each an independent draw.
     n_permutations : int
         How many times the groups are assigned anew to the users, at random.
+    unknown_items : {"error", "drop"}
+        What to do with comparisons of items that the model does not know.
     seed : int
         Of the permutations.
     n_jobs, engine
@@ -95,7 +99,7 @@ def compare_groups(
     spicy: its groups differ (p = 0.01 after correction, 2 groups, 600 people).
     """
     check_model(model)
-    comparisons = as_comparisons(comparisons)
+    comparisons = known_comparisons_of(as_comparisons(comparisons), model.items, unknown_items)
     check_level(level)
     check_count("n_permutations", n_permutations, 19)
     values = read_attributes(attributes, comparisons.users, user=user)
@@ -116,7 +120,11 @@ def compare_groups(
 
 
 def _chosen(values: dict[str, list[str | None]], by: str | Sequence[str] | None) -> list[str]:
-    wanted = [by] if isinstance(by, str) else list(by) if by is not None else None
+    wanted = [by] if isinstance(by, str) else by
+    named = isinstance(wanted, Sequence) and all(isinstance(name, str) for name in wanted)
+    if wanted is not None and not (named and wanted):
+        expected = f"names of columns, from {', '.join(map(repr, values))}"
+        raise OptionError(option="by", value=by, expected=expected)
     for name in wanted or []:
         if name not in values:
             raise OptionError(
@@ -133,7 +141,7 @@ def _chosen(values: dict[str, list[str | None]], by: str | Sequence[str] | None)
                 f"cut it into {MOST_GROUPS} groups at most."
             )
     if wanted is not None:
-        return wanted
+        return list(wanted)
     many = [name for name in values if _n_values(values[name]) > MOST_GROUPS]
     if many:
         warnings.warn(

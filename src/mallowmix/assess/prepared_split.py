@@ -135,8 +135,10 @@ def _of_users(known: Comparisons, asked: Comparisons) -> Comparisons:
 
 
 def _systems(systems: Sequence[Any] | Mapping[str, Any]) -> list[System]:
-    if isinstance(systems, str) or not systems:
-        raise OptionError(option="systems", value=systems, expected="one or more systems or models")
+    several = isinstance(systems, Sequence | Mapping) and not isinstance(systems, str)
+    if not several or not systems:
+        expected = "one or more systems or models, in a list or by their names"
+        raise OptionError(option="systems", value=systems, expected=expected)
     if isinstance(systems, Mapping):
         return [_system(each, str(label)) for label, each in systems.items()]
     found, seen = [], Counter()

@@ -1,6 +1,6 @@
 """Attributes of users: a table with a column of users, joined by text."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,18 @@ import narwhals as nw
 from mallowmix.data.labels import Labels, text_of
 from mallowmix.data.spreadsheet_text import unescaped
 from mallowmix.data.text import a_or_an
-from mallowmix.errors import DataError, FileError, Option, OptionError
+from mallowmix.errors import (
+    DataError,
+    FileError,
+    Option,
+    OptionError,
+    did_you_mean,
+    shown_value,
+)
 from mallowmix.readers.csv_rows import check_one_line, csv_rows
 from mallowmix.readers.parquet_batches import read_parquet
 
+_SHOWN = 10  # names of columns in a message
 Attributes = dict[str, list[str | None]]
 
 
@@ -35,14 +43,15 @@ def read_attributes(source: Any, users: Labels, *, user: str = "user") -> Attrib
         None where a value is missing.
     """
     columns = _columns(source)
-    if user not in columns:
+    if str(user) not in columns:
+        few = [repr(name) for name in columns][:_SHOWN] + ["…"] * (len(columns) > _SHOWN)
         raise DataError(
-            f"The attributes have no column {user!r}; they have {', '.join(map(repr, columns))}. "
-            "Say which one holds the users, as in ",
+            f"The attributes have no column {shown_value(user)}; they have {', '.join(few)}."
+            f"{did_you_mean(user, columns)} Say which one holds the users, as in ",
             Option("user", str(next(iter(columns), "NAME"))),
             ".",
         )
-    names = [str(name) for name in columns.pop(user)]
+    names = [str(name) for name in columns.pop(str(user))]
     if len(set(names)) < len(names):
         twice = next(name for n, name in enumerate(names) if name in names[:n])
         raise DataError(
@@ -71,11 +80,20 @@ def _text(value: Any) -> str | None:
     return None if value is None or value != value or str(value) == "" else str(value)
 
 
+def _listed(name: Any, values: Any) -> list[Any]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise DataError(
+            f"Of the attributes, {name!r} is {shown_value(values)}, not a column: give a mapping "
+            'of columns, as in {"user": ["ann", "bob"], "age": [31, 27]}.'
+        )
+    return list(values)
+
+
 def _columns(source: Any) -> dict[str, list[Any]]:
     if isinstance(source, str | PathLike):
         return _from_file(Path(source))
     if isinstance(source, Mapping):
-        return {str(name): list(values) for name, values in source.items()}
+        return {str(name): _listed(name, values) for name, values in source.items()}
     try:
         frame = nw.from_native(source)
     except TypeError:

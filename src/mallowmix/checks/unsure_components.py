@@ -56,7 +56,7 @@ class UnsureComponent:
 
     def sentence(self, names: Sequence[str] = ()) -> str:
         """Say it in words; the names are of all components, where they have some."""
-        return f"{component_title(names, self.component, 'Component ')} is unsure: {self.reason()}."
+        return f"{unsure_title(names, self.component)}{self.reason()}."
 
 
 def unsure_components(
@@ -97,6 +97,11 @@ def unsure_components(
         elif k + 1 in report.unstable:
             found.append(UnsureComponent(k + 1, Doubt.OPTIMA, LOOSE))
     return tuple(found)
+
+
+def unsure_title(names: Sequence[str], component: int) -> str:
+    """How the sentence about an unsure component begins, before the reason."""
+    return f"{component_title(names, component, 'Component ')} is unsure: "
 
 
 def unsure_reasons(found: tuple[UnsureComponent, ...]) -> dict[int, list[str]]:

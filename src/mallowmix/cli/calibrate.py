@@ -10,6 +10,7 @@ from mallowmix.cli.outputs import model_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet
+from mallowmix.cli.user_options import UnknownItems
 
 if TYPE_CHECKING:
     from mallowmix.data.comparisons import Comparisons
@@ -32,6 +33,7 @@ def calibrate_command(
     spam: Annotated[
         bool, typer.Option("--spam", help="Also look for a share of coin-flip answers.")
     ] = False,
+    unknown_items: UnknownItems = "error",
     seed: Seed = 0,
     n_jobs: Jobs = None,
     engine: EngineOption = None,
@@ -53,6 +55,7 @@ def calibrate_command(
 
     before, where = load(model), EngineChoice(engine, in_memory=True)
     with where.opened(votes, read, n_jobs) as (comparisons, run):
+        comparisons = comparisons.with_items(before.items, unknown_items=unknown_items)
         found = calibrated(before, comparisons, seed, run, quiet, split=split, spam=spam)
     write_all({target: model_writer(found)})
     if json:

@@ -11,6 +11,7 @@ from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
+from mallowmix.cli.user_options import UnknownItems
 
 
 @reads_votes
@@ -52,6 +53,7 @@ def compare_groups_command(
             show_default=False,
         ),
     ] = None,
+    unknown_items: UnknownItems = "error",
     seed: Seed = 0,
     n_jobs: Jobs = None,
     engine: EngineOption = None,
@@ -83,6 +85,7 @@ def compare_groups_command(
             by=by or None,
             user=user,
             n_permutations=n_permutations,
+            unknown_items=unknown_items,
             seed=seed,
             engine=run,
         )

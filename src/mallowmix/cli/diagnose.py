@@ -11,6 +11,7 @@ from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed, at_least
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet
+from mallowmix.cli.user_options import UnknownItems
 
 
 @reads_votes
@@ -48,6 +49,7 @@ def diagnose_command(
             metavar="NUMBER",
         ),
     ] = 5,
+    unknown_items: UnknownItems = "error",
     seed: Seed = 0,
     n_jobs: Jobs = None,
     engine: EngineOption = None,
@@ -79,6 +81,7 @@ def diagnose_command(
             refit=refit,
             n_simulations=n_simulations,
             n_top=n_top,
+            unknown_items=unknown_items,
             seed=seed,
             engine=run,
             progress=report,

@@ -19,6 +19,7 @@ from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, w
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
+from mallowmix.cli.user_options import UnknownItems
 
 if TYPE_CHECKING:
     from mallowmix.data.comparisons import Comparisons
@@ -51,6 +52,7 @@ def intervals_command(
             show_default=False,
         ),
     ] = None,
+    unknown_items: UnknownItems = "error",
     seed: Seed = 0,
     n_jobs: Jobs = None,
     engine: EngineOption = None,
@@ -78,6 +80,7 @@ def intervals_command(
     fitted, choice = load(model), EngineChoice(engine, memory, scheduler, cache, tuple(more or ()))
     check_request(fitted, n_replicates, level)
     with choice.opened(votes, read, n_jobs) as (comparisons, run):
+        comparisons = comparisons.with_items(fitted.items, unknown_items=unknown_items)
         found = _found(fitted, comparisons, n_replicates, level, seed, run, quiet)
     for path in outputs:
         write_all({path: table_writer(_table(found), path)})

@@ -11,6 +11,7 @@ from mallowmix.cli.outputs import PICTURES, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
 from mallowmix.cli.shell import echo, keep_quiet
+from mallowmix.cli.user_options import UnknownItems
 from mallowmix.errors import OptionError, did_you_choose
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def plot_command(
             metavar="NUMBER",
         ),
     ] = 40,
+    unknown_items: UnknownItems = "error",
     seed: Seed = 0,
     n_jobs: Jobs = None,
     read: Reader = AS_GIVEN,
@@ -78,9 +80,8 @@ def plot_command(
         if kind in OF_A_MODEL:
             figure = _of_a_model(kind, loaded, n_top)
         else:
-            figure = _with_votes(
-                kind, loaded, read(votes).with_items(loaded.items), component, options
-            )
+            known = read(votes).with_items(loaded.items, unknown_items=unknown_items)
+            figure = _with_votes(kind, loaded, known, component, options)
     write_all(
         {
             output: lambda temporary: figure.savefig(

@@ -12,6 +12,7 @@ from mallowmix.cli.outputs import try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, keep_quiet
+from mallowmix.cli.user_options import UnknownItems
 from mallowmix.errors import OptionError
 
 _ENDINGS = (".html", ".htm")
@@ -54,6 +55,7 @@ def report_command(
             "simulations.",
         ),
     ] = False,
+    unknown_items: UnknownItems = "error",
     seed: Seed = 0,
     n_jobs: Jobs = None,
     engine: EngineOption = None,
@@ -90,6 +92,7 @@ def report_command(
             choose_k=choose_k and not quick,
             refit=refit and not quick,
             n_simulations=0 if quick else n_simulations,
+            unknown_items=unknown_items,
             seed=seed,
             engine=run,
             progress=report,

@@ -6,7 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mallowmix.errors import DataError
+from mallowmix.errors import DataError, Option
+
+_NO_NUMBERS = (
+    "Users are taken by their numbers, from 0, or by a mask of all users; by their labels take "
+    "those of comparisons with .of(label, …)."
+)
 
 
 def merged_rows(
@@ -40,7 +45,10 @@ def merged_rows(
 
 def checked_codes(name: str, values: ArrayLike, count: int) -> NDArray[np.int64]:
     """Numbers of users or items as int64; a DataError unless each is from 0 to count − 1."""
-    codes = np.asarray(values, np.int64)
+    codes = np.asarray(values)
+    if codes.ndim != 1 or (len(codes) and codes.dtype.kind not in "iu"):
+        raise DataError(f"The {name} numbers must be a list of whole numbers from 0.")
+    codes = codes.astype(np.int64)
     if len(codes) and not 0 <= codes.min() <= codes.max() < count:
         wrong = codes[(codes < 0) | (codes >= count)][0]
         raise DataError(
@@ -70,11 +78,22 @@ def check_row_codes(
 
 
 def chosen_users(numbers: Iterable[int] | NDArray[Any], count: int) -> NDArray[np.int64]:
-    """Numbers of users from a list of them or from a mask of all `count` users."""
-    chosen = numbers if isinstance(numbers, np.ndarray) else np.array(list(numbers))
+    """Numbers of users, each once, from a list of them or from a mask of all `count` users."""
+    try:
+        chosen = np.array(numbers if isinstance(numbers, np.ndarray) else list(numbers))
+    except TypeError:
+        raise DataError(_NO_NUMBERS) from None
     if chosen.dtype != bool:
+        if chosen.ndim != 1 or (len(chosen) and chosen.dtype.kind not in "iu"):
+            raise DataError(_NO_NUMBERS)
+        if len(np.unique(chosen)) < len(chosen):
+            raise DataError(
+                "A user is named twice; give each once, and how much each counts with ",
+                Option("user_weight"),
+                ".",
+            )
         return checked_codes("user", chosen, count)
-    if len(chosen) != count:
+    if chosen.shape != (count,):
         raise DataError(
             f"The mask has {len(chosen)} entries for {count} users; there must be one each."
         )

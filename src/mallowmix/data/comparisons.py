@@ -172,12 +172,6 @@ class Comparisons(ComparisonArrays):
         chosen = chosen_users(numbers, self.n_users)
         new_number = np.full(self.n_users, -1, np.int64)
         new_number[chosen] = np.arange(len(chosen))
-        if np.count_nonzero(new_number >= 0) < len(chosen):
-            raise DataError(
-                "A user is named twice; give each once, and how much each counts with ",
-                Option("user_weight"),
-                ".",
-            )
         rows = new_number[self.user] >= 0
         return Comparisons.from_codes(
             new_number[self.user[rows]],

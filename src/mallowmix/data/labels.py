@@ -57,6 +57,10 @@ def as_arrow(values: object, name: str) -> pa.ChunkedArray:
         )
     try:
         array = pa.array(values, from_pandas=True)
+    except KeyError:  # a table: Arrow asks it for its first entry
+        raise DataError(
+            f"Column {name!r} is a {type(values).__name__}: give one column of it."
+        ) from None
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise DataError(
             f"Column {name!r} mixes kinds of values or holds none that can name a thing: {error}."

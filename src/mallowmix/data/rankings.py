@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mallowmix.data.coded_rows import chosen_users
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_column, as_labels, check_distinct, encode
 from mallowmix.data.ranking_arrays import RankingArrays
@@ -209,8 +210,14 @@ class Rankings(RankingArrays):
         )
 
     def take_users(self, numbers: Iterable[int] | NDArray[Any]) -> "Rankings":
-        """The rankings of the users with these numbers, in that order, over the same items."""
-        chosen = np.asarray(list(numbers), np.int64)
+        """The rankings of some users alone, over the same items.
+
+        Parameters
+        ----------
+        numbers : iterable of int, or (M,) mask
+            Numbers of users, each at most once, in the order wanted; or which users to keep.
+        """
+        chosen = chosen_users(numbers, self.n_users)
         new_number = np.full(self.n_users, -1, np.int64)
         new_number[chosen] = np.arange(len(chosen))
         keep = new_number[self.user] >= 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -214,6 +214,9 @@ def _scale_values(
     scale: Sequence[Any] | Mapping[Any, float],
 ) -> tuple[list[Any], NDArray[np.float64]]:
     """The levels' names and numbers, ascending."""
+    if isinstance(scale, str) or not isinstance(scale, Iterable):
+        expected = "the levels of the ratings, least first, as in [1, 2, 3, 4, 5]"
+        raise OptionError(option="scale", value=scale, expected=expected)
     names = list(scale)
     if isinstance(scale, Mapping):
         names.sort(key=lambda name: scale[name])

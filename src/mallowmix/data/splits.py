@@ -3,6 +3,7 @@
 What is *given* of a user is what a model may look at; what is *held out* is what it must predict.
 """
 
+from numbers import Real
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -47,7 +48,7 @@ def counted_users(comparisons: Comparisons) -> Comparisons:
 
 def check_given(given: float) -> None:
     """Raise an OptionError unless something is left to predict."""
-    if not 0 <= given < 1:
+    if not isinstance(given, Real) or not 0 <= given < 1:
         raise OptionError(
             option="given",
             value=given,

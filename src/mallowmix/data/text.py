@@ -13,8 +13,9 @@ def printable(label: object) -> str:
 
 
 def a_or_an(noun: str) -> str:
-    """A noun with its article: a list, an int."""
-    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
+    """A noun with its article: a list, an int, an M4."""
+    spelled = noun[:1] in "FHLMNRSX" and not noun[1:2].islower()  # the letter is said by its name
+    return f"{'an' if noun[:1].lower() in 'aeiou' or spelled else 'a'} {noun}"
 
 
 def joined(words: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from mallowmix.engine.engine import add
-from mallowmix.errors import check_at_least
+from mallowmix.errors import check_count
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -19,7 +19,7 @@ Answer = TypeVar("Answer")
 def usable_jobs(n_jobs: int | None) -> int:
     """The number of threads: all cores where none is given."""
     count = n_jobs if n_jobs is not None else (os.cpu_count() or 1)
-    check_at_least("n_jobs", count, 1)
+    check_count("n_jobs", count, 1)
     return count
 
 

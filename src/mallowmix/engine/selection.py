@@ -64,9 +64,8 @@ def make_engine(
     """
     if isinstance(engine, Engine):
         return engine
-    name = engine or (
-        "dask" if scheduler is not None else "disk" if memory is not None else "threads"
-    )
+    given = "dask" if scheduler is not None else "disk" if memory is not None else "threads"
+    name = given if engine is None else engine
     check_choice("engine", name, ENGINES)
     if scheduler is not None and name != "dask":
         raise OptionError(

@@ -26,6 +26,7 @@ from mallowmix.errors import (
     Option,
     check_choice,
     check_count,
+    check_flag,
 )
 from mallowmix.fitting.fit import fit
 from mallowmix.infer.heldout.held_out_rows import predicted, split_block_rows
@@ -59,6 +60,7 @@ def calibrate(
     given: float = 0.5,
     spam: bool = False,
     max_users: int = 1000,
+    unknown_items: Literal["error", "drop"] = "error",
     seed: int = 0,
     n_jobs: int | None = None,
     engine: EngineName | Engine | None = None,
@@ -84,6 +86,8 @@ def calibrate(
         Also look for a share of coin-flip answers.
     max_users : int
         At most so many users are used, chosen at random.
+    unknown_items : {"error", "drop"}
+        What to do with comparisons of items that the model does not know.
     seed, n_jobs, engine, progress
         As in `fit`.
 
@@ -103,10 +107,11 @@ def calibrate(
     check_model(model)
     comparisons = as_comparisons_in_memory(comparisons, "Calibration")
     check_choice("split", split, ("auto", "comparisons", "items"))
+    check_flag("spam", spam)
     check_count("max_users", max_users, 1)
     check_given(given)
     fitted = as_fitted(model)
-    comparisons = comparisons.with_items(fitted.items)
+    comparisons = comparisons.with_items(fitted.items, unknown_items=unknown_items)
     trials = [(fitted, comparisons)]
     with using(engine, n_jobs) as run:
         if fitted.report.was_fitted_to(comparisons.fingerprint()):

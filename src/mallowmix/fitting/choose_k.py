@@ -10,7 +10,7 @@ from mallowmix.checks.data_report import warn_about
 from mallowmix.engine import Engine
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons_in_memory
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import Option, OptionError, check_count, shown_value
+from mallowmix.errors import Option, OptionError, check_choice, check_count, shown_value
 from mallowmix.fitting.k_choice import Choice as Choice
 from mallowmix.fitting.k_choice import KRow as KRow
 from mallowmix.fitting.k_search import search_k
@@ -72,6 +72,7 @@ def choose_k(
     """
     comparisons = as_comparisons_in_memory(comparisons, "The choice of K")
     check_count("n_folds", n_folds, 2)
+    check_choice("refine", refine, ("short", "full"))
     wanted = None if ks is None else _checked(ks)
     warn_about(comparisons, stacklevel=3)
     with using(engine, n_jobs) as run:

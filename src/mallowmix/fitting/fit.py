@@ -111,7 +111,7 @@ def fit(
     if stored:
         _check_stored(options, components, n_fits)
     warn_about(comparisons.summary() if stored else comparisons, stacklevel=3)
-    run = make_engine(engine or ("disk" if stored else None), n_jobs=n_jobs)
+    run = make_engine("disk" if engine is None and stored else engine, n_jobs=n_jobs)
 
     def one(data: Any, K: int, number: int) -> FittedModel:
         own = seed if number == 0 else child_seed(seed, Step.MEMBER_FIT, number)
@@ -211,7 +211,11 @@ def _check_sizes(comparisons: Data, n_components: int | str, options: FitOptions
             f"{MOST_COMPARISONS:.0g} can be learnt from: a weight says how often a comparison was "
             "made. Divide them all by the same number."
         )
-    if n_components == "auto" and isinstance(options, SpectralOptions):
+    if (
+        isinstance(n_components, str)
+        and n_components == "auto"
+        and isinstance(options, SpectralOptions)
+    ):
         return
     if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer):
         raise OptionError(

@@ -5,9 +5,9 @@ ranking. The information of every open pair is first computed roughly, to 2 · 1
 could still be the best are computed exactly. The result is that of computing all exactly.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import make_blocks
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
-from mallowmix.errors import DataError, check_count
+from mallowmix.errors import DataError, OptionError, check_count
 from mallowmix.infer.pool_states import PoolStates, draw_states, prepare_pool
 from mallowmix.infer.state_draws import ROUGH_ERROR, Codes, entropy, rough_entropies
 from mallowmix.model.component_model import ComponentModel
@@ -155,6 +155,15 @@ def _open(
     """(Q, Q) above the diagonal: the pairs that the user has neither answered nor skipped."""
     seen = np.zeros((model.n_items, model.n_items), bool)
     seen[comparisons.winner, comparisons.loser] = True
-    for first, second in answered:
+    for first, second in _couples(answered):
         seen[model.item_number(first), model.item_number(second)] = True
     return np.triu(~(seen | seen.T), 1)
+
+
+def _couples(answered: Any) -> list[Sequence[object]]:
+    couples: list[Any] = list(answered) if isinstance(answered, Iterable) else [None]
+    for each in couples:
+        if isinstance(each, str) or not isinstance(each, Sequence) or len(each) != 2:
+            expected = 'pairs of items, as in [("tea", "milk")]'
+            raise OptionError(option="answered", value=answered, expected=expected)
+    return couples

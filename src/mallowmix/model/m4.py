@@ -1,8 +1,8 @@
 """M4: the mixed membership Mallows model, and what follows from its parameters alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,9 @@ from mallowmix.errors import DataError
 from mallowmix.model.component_model import ComponentModel, checked_items, checked_prior
 from mallowmix.model.mallows import beta_matrix, check_phi
 from mallowmix.model.permutations import as_permutations, order_of, sigma_of
+
+if TYPE_CHECKING:
+    from mallowmix.model.fitted_model import FittedModel
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,6 +136,34 @@ class M4(ComponentModel):
             }
             for k in by_share
         ]
+
+    def named(
+        self,
+        components: Mapping[int, str] | Sequence[str] = (),
+        items: Mapping[str, str] | None = None,
+    ) -> "FittedModel":
+        """The same model with names, as `FittedModel.named`; what holds names is a `FittedModel`.
+
+        Parameters
+        ----------
+        components : mapping of int to str, or sequence of str
+            Names by the number of a component, from 1; or one for each, in their order.
+        items : mapping of str to str, optional
+            New labels by the old ones; items that are left out keep theirs.
+
+        Returns
+        -------
+        FittedModel
+
+        Examples
+        --------
+        >>> import mallowmix as mm
+        >>> mm.load_dishes().model.named({1: "comfort", 3: "spicy"}).component_names
+        ('comfort', '', 'spicy')
+        """
+        from mallowmix.model.fitted_model import FittedModel  # here, as it is made of M4
+
+        return FittedModel(self).named(components, items)
 
     def __repr__(self) -> str:
         return self.in_lines()

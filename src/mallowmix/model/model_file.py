@@ -19,12 +19,12 @@ The same model gives the same bytes. Files of older formats stay readable (`mode
 
 from dataclasses import asdict, replace
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.data.argument_kinds import as_path
 from mallowmix.data.atomic_write import replacing
 from mallowmix.data.labels import text_of
 from mallowmix.errors import MallowmixError, ModelFileError
@@ -63,8 +63,8 @@ def save(model: AnyModel, path: str | PathLike[str]) -> None:
     3
     """
     check_model(model)
-    data = dumps(model)
-    with replacing(path) as temporary:
+    file, data = as_path(path), dumps(model)
+    with replacing(file) as temporary:
         temporary.write_bytes(data)
 
 
@@ -94,15 +94,16 @@ def load(path: str | PathLike[str]) -> FittedModel:
     >>> mm.load(file).items[:3].tolist()
     ['Greek salad', 'ceviche', 'falafel']
     """
+    file = as_path(path)
     try:
-        data = Path(path).read_bytes()
+        data = file.read_bytes()
     except FileNotFoundError:
         raise ModelFileError(
-            f"There is no model file {Path(path)}: check the name and the folder."
+            f"There is no model file {file}: check the name and the folder."
         ) from None
     except OSError as error:
-        raise ModelFileError(f"{Path(path)} cannot be read: {error.strerror or error}.") from None
-    return loads(data, str(Path(path)))
+        raise ModelFileError(f"{file} cannot be read: {error.strerror or error}.") from None
+    return loads(data, str(file))
 
 
 def dumps(model: AnyModel) -> bytes:

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from numbers import Integral
 from typing import Any, TypeVar
 
 from mallowmix.data.labels import text_of
 from mallowmix.data.text import a_or_an
-from mallowmix.errors import DataError, did_you_mean
+from mallowmix.errors import DataError, did_you_mean, python_literal
 
 Model = TypeVar("Model")
 
@@ -37,17 +38,28 @@ def with_component_names(
         given = dict(enumerate(given, start=1))
     names = list(known or [""] * n_components)
     for number, name in given.items():
-        if not isinstance(number, int) or not 1 <= number <= n_components:
+        whole = isinstance(number, Integral) and not isinstance(number, bool)
+        if not whole or not 1 <= number <= n_components:
             raise DataError(
-                f"There is no component {number!r}: the model has {n_components}, numbered from 1."
+                f"There is no component {python_literal(number)}: the model has {n_components}, "
+                "numbered from 1."
             )
-        names[number - 1] = " ".join(str(name).split())
+        if not isinstance(name, str):
+            raise DataError(
+                f"The name of component {number} is {a_or_an(type(name).__name__)}: give a text."
+            )
+        names[int(number) - 1] = " ".join(name.split())
     check_component_names(names, n_components)
     return tuple(names) if any(names) else ()
 
 
 def with_item_labels(model: Model, labels: Mapping[str, str]) -> Model:
     """The same model, and all models inside it, with other labels for some items."""
+    if not isinstance(labels, Mapping):
+        raise DataError(
+            f"The labels of items are {a_or_an(type(labels).__name__)}: give them by their old "
+            'ones, as in {"p1": "Pizza"}.'
+        )
     known = text_of(model.items)  # type: ignore[attr-defined]
     for old in labels:
         if str(old) not in known:

@@ -43,7 +43,7 @@ sigma_of = order_of
 
 def discordant_pairs(sigma: ArrayLike, other: ArrayLike) -> int:
     """Kendall's distance: the number of unordered pairs in different order in two rankings."""
-    a, b = np.asarray(sigma), np.asarray(other)
+    a, b = as_permutations(sigma), as_permutations(other, "other")
     if a.ndim != 1 or a.shape != b.shape:
         raise DataError(
             "Two single rankings of the same items are needed; "
@@ -73,8 +73,8 @@ def kendall(sigma: ArrayLike, other: ArrayLike) -> float:
     >>> mm.kendall([0, 1, 2], [0, 2, 1]), mm.kendall([0, 1, 2], [2, 1, 0])
     (0.3333333333333333, 1.0)
     """
-    n_items = len(np.asarray(sigma))
-    return discordant_pairs(sigma, other) / max(1, n_items * (n_items - 1) // 2)
+    discordant, n_items = discordant_pairs(sigma, other), np.size(sigma)
+    return discordant / max(1, n_items * (n_items - 1) // 2)
 
 
 class Matching(NamedTuple):

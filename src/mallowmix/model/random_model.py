@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mallowmix.errors import OptionError, check_at_least
+from mallowmix.errors import OptionError, check_count
 from mallowmix.model.m4 import M4
 from mallowmix.model.mallows import check_phi
 from mallowmix.numerics.randomness import Step, generator
@@ -34,8 +34,8 @@ def random_model(
     >>> truth = mm.random_model(30, 4, phi=0.2, seed=1)
     >>> comparisons = truth.sample(1000, 100, seed=1).comparisons
     """
-    check_at_least("n_items", n_items, 1)
-    check_at_least("n_components", n_components, 1)
+    check_count("n_items", n_items, 1)
+    check_count("n_components", n_components, 1)
     phis = [check_phi(value) for value in _for_each("phi", phi, n_components)]
     alphas = _for_each("alpha", alpha, n_components)
     if alphas.min() <= 0:
@@ -49,8 +49,11 @@ def random_model(
 
 def _for_each(option: str, values: ArrayLike, count: int) -> np.ndarray:
     """One number for each component: as given, or the single one repeated."""
-    numbers = np.atleast_1d(np.asarray(values, np.float64))
+    expected = f"one number, or one for each of the {count} components"
+    try:
+        numbers = np.atleast_1d(np.asarray(values, np.float64))
+    except (TypeError, ValueError):
+        raise OptionError(option=option, value=values, expected=expected) from None
     if numbers.shape not in ((1,), (count,)):
-        expected = f"one number, or one for each of the {count} components"
         raise OptionError(option=option, value=numbers.tolist(), expected=expected)
     return np.broadcast_to(numbers, count).copy()

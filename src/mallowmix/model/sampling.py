@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
-from mallowmix.errors import DataError, Option, OptionError, check_at_least
+from mallowmix.errors import DataError, Option, OptionError, check_at_least, check_count
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
 
@@ -49,7 +49,7 @@ def draw_population(
     -------
     Sample
     """
-    check_at_least("n_users", n_users, 1)
+    check_count("n_users", n_users, 1)
     counts = _counts(per_user, n_users)
     low, high = np.triu_indices(len(items), 1)
     cumulative = np.cumsum(pair_distribution(mu, len(items)))
@@ -120,13 +120,13 @@ def _dirichlet(
 
 
 def _counts(per_user: int | ArrayLike, n_users: int) -> NDArray[np.int64]:
-    counts = np.asarray(per_user)
+    expected = f"one whole number, or one for each of the {n_users} users"
+    try:
+        counts = np.asarray(per_user, np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(option="per_user", value=per_user, expected=expected) from None
     if counts.shape not in ((), (n_users,)) or not np.all(counts == np.floor(counts)):
-        raise OptionError(
-            option="per_user",
-            value=per_user,
-            expected=f"one whole number, or one for each of the {n_users} users",
-        )
+        raise OptionError(option="per_user", value=per_user, expected=expected)
     check_at_least("per_user", counts.min(), 0)
     if not counts.any():
         raise OptionError(option="per_user", value=0, expected="above 0 for at least one user")

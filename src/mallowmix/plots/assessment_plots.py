@@ -7,6 +7,7 @@ import numpy as np
 
 from mallowmix.assess.diagnose.reliability import Reliability
 from mallowmix.assess.intervals.bootstrap_intervals import Intervals
+from mallowmix.data.argument_kinds import check_kind
 from mallowmix.errors import OptionError, check_count
 from mallowmix.fitting.choose_k import Choice
 from mallowmix.fitting.k_rules import AGREE
@@ -31,6 +32,8 @@ def plot_choice(choice: Choice) -> "Figure":
     Figure
         Predictions for new users, agreement between halves of the users, and the spectrum.
     """
+    hint = "Draw choose_k(comparisons)."
+    check_kind("choice", choice, Choice, "what `choose_k` returns", hint)
     figure = new_figure(10, 3.6)
     held_out, stable, spectrum = figure.subplots(1, 3)
     k = [row.k for row in choice.table]
@@ -59,6 +62,8 @@ def plot_intervals(found: Intervals, component: int = 1) -> "Figure":
     Figure
         A line for each item.
     """
+    hint = "Draw intervals(model, comparisons)."
+    check_kind("found", found, Intervals, "what `intervals` returns", hint)
     check_count("component", component, 1)
     if component > len(found.share):
         expected = f"at most {len(found.share)}, the number of components"
@@ -96,6 +101,8 @@ def plot_reliability(found: Reliability) -> "Figure":
         A point for each bin with its interval, its size the number of comparisons; dashed is
         perfect calibration.
     """
+    hint = "Draw diagnose(model, comparisons).reliability."
+    check_kind("found", found, Reliability, "the reliability of what `diagnose` returns", hint)
     figure = new_figure(4, 4)
     axes = figure.subplots()
     axes.plot([0.5, 1], [0.5, 1], color=LIGHT, linestyle="--", linewidth=1)

@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from mallowmix.assess.compare import Compared, SystemScore
+from mallowmix.data.argument_kinds import check_kind
 from mallowmix.plots.plot_style import ACCENT, INK, LIGHT, new_figure, safe_label
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def plot_compared(found: Compared) -> "Figure":
     Figure
         A line for each system, best on top.
     """
+    hint = "Draw compare(comparisons)."
+    check_kind("found", found, Compared, "what `compare` or `compare_on_split` returns", hint)
     rows = [row for row in found.table if row.log_loss is not None]
     figure = new_figure(10.5, 1.4 + 0.28 * len(rows))
     loss, accuracy, slope = figure.subplots(

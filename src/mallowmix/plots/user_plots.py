@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from mallowmix.assess.diagnose.disagreement import Disagreement
 from mallowmix.assess.mixing import mixing
+from mallowmix.data.argument_kinds import check_kind
 from mallowmix.errors import DataError
 from mallowmix.infer.user_results import Weights
 from mallowmix.model.component_model import weights_array
@@ -128,6 +129,8 @@ def plot_disagreement(found: Disagreement) -> "Figure":
     Figure
         One bar in three parts.
     """
+    hint = "Draw diagnose(model, comparisons).disagreement."
+    check_kind("found", found, Disagreement, "the disagreement of what `diagnose` returns", hint)
     named = (
         ("different people", found.between_people, "#3346b8"),
         ("mixed people", found.within_person, "#8e9be0"),

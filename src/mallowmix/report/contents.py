@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from mallowmix.assess.contrasts import Agreed, Contrast, agreed, contrasts, distances
 from mallowmix.assess.diagnose.diagnosis import diagnose
@@ -14,6 +14,7 @@ from mallowmix.assess.one_ranking_gain import AgainstOne
 from mallowmix.checks.data_report import DataReport, check
 from mallowmix.checks.unsure_components import unsure_reasons
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.known_items import known_comparisons_of
 from mallowmix.data.splits import counted_users
 from mallowmix.engine import Engine
 from mallowmix.engine.selection import EngineName, using
@@ -49,6 +50,7 @@ class Contents:
     intervals: Intervals | None
     choice: Choice | None
     seed: int
+    n_unknown: float = 0.0  # comparisons of items that the model does not know, left out
 
     @property
     def against_one(self) -> AgainstOne | None:
@@ -79,6 +81,7 @@ def compute_contents(
     choose_k: bool = True,
     refit: bool = True,
     n_simulations: int = 2,
+    unknown_items: Literal["error", "drop"] = "error",
     seed: int = 0,
     n_jobs: int | None = None,
     engine: EngineName | Engine | None = None,
@@ -88,9 +91,9 @@ def compute_contents(
 
     Parameters
     ----------
-    model, comparisons, n_replicates, choose_k, refit, n_simulations, seed
+    model, comparisons, n_replicates, choose_k, refit, n_simulations, unknown_items
         As in `make_report`.
-    n_jobs, engine, progress
+    seed, n_jobs, engine, progress
         As in `make_report`.
 
     Returns
@@ -100,6 +103,8 @@ def compute_contents(
     _check(n_replicates, n_simulations)
     reading = comparisons if isinstance(comparisons, Reading) else None
     comparisons = comparisons.comparisons if isinstance(comparisons, Reading) else comparisons
+    n_given = comparisons.n_comparisons
+    comparisons = known_comparisons_of(comparisons, model.items, unknown_items)
     votes = counted_users(comparisons.with_items(model.items))
     if not len(votes):
         raise DataError(
@@ -141,6 +146,7 @@ def compute_contents(
         sure,
         choice,
         int(seed),
+        n_given - comparisons.n_comparisons,
     )
 
 

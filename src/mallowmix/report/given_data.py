@@ -42,6 +42,11 @@ def left_out(found: Contents) -> list[str]:
     bad = 0 if found.reading is None else found.reading.n_both_bad
     if bad:
         said.append(f"{counted(bad, 'answer', 'answers')} called both things bad.")
+    if found.n_unknown:
+        said.append(
+            f"{counted(found.n_unknown, 'comparison', 'comparisons')} with things that the model "
+            "does not know were left out."
+        )
     if board.position is not None and board.position.clear:
         side = "first (left)" if board.position.left_wins > 0.5 else "second (right)"
         rate = max(board.position.left_wins, 1 - board.position.left_wins)

@@ -3,9 +3,10 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mallowmix._version import __version__
+from mallowmix.data.argument_kinds import as_path
 from mallowmix.data.atomic_write import replacing
 from mallowmix.data.text import printable
 from mallowmix.engine import Engine
@@ -40,8 +41,8 @@ class Report:
 
     def save(self, path: str | Path) -> None:
         """Write the page, whole or not at all."""
-        text = self.html()
-        with replacing(Path(path)) as temporary:
+        file, text = as_path(path), self.html()
+        with replacing(file) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")
 
     def __repr__(self) -> str:
@@ -65,6 +66,7 @@ def make_report(
     choose_k: bool = True,
     refit: bool = True,
     n_simulations: int = 2,
+    unknown_items: Literal["error", "drop"] = "error",
     seed: int = 0,
     n_jobs: int | None = None,
     engine: EngineName | Engine | None = None,
@@ -91,6 +93,8 @@ def make_report(
         the others.
     n_simulations : int
         How often data is drawn anew to estimate the expected error; 0 leaves that out.
+    unknown_items : {"error", "drop"}
+        What to do with comparisons of items that the model does not know.
     seed, n_jobs, engine, progress
         As in `fit`.
 
@@ -122,6 +126,7 @@ def make_report(
         choose_k=choose_k,
         refit=refit,
         n_simulations=n_simulations,
+        unknown_items=unknown_items,
         seed=seed,
         n_jobs=n_jobs,
         engine=engine,

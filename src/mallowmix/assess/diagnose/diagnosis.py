@@ -1,6 +1,7 @@
 """`diagnose`: what a model rests on and how far it can be relied on."""
 
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -13,6 +14,7 @@ from mallowmix.assess.simulated_error import ExpectedError, expected_error
 from mallowmix.checks.preference_cycles import PreferenceCycle, preference_cycle, rates_along
 from mallowmix.checks.unsure_components import Doubt, UnsureComponent, unsure_components
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.known_items import known_comparisons_of
 from mallowmix.engine import Engine, make_blocks
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons, as_comparisons_in_memory
 from mallowmix.engine.selection import EngineName, using
@@ -38,6 +40,7 @@ def diagnose(
     refit: bool = True,
     n_simulations: int = 5,
     n_top: int = 5,
+    unknown_items: Literal["error", "drop"] = "error",
     seed: int = 0,
     n_jobs: int | None = None,
     engine: EngineName | Engine | None = None,
@@ -63,6 +66,8 @@ def diagnose(
         that out, as it must be for stored comparisons.
     n_top : int
         How many pairs, items and users to name.
+    unknown_items : {"error", "drop"}
+        What to do with comparisons of items that the model does not know.
     seed, n_jobs, engine, progress
         As in `fit`.
 
@@ -80,7 +85,7 @@ def diagnose(
     'ceviche'
     """
     check_model(model)
-    comparisons = as_comparisons(comparisons)
+    comparisons = known_comparisons_of(as_comparisons(comparisons), model.items, unknown_items)
     stored = not isinstance(comparisons, Comparisons)
     check_count("n_simulations", n_simulations, 0)
     check_count("n_top", n_top, 1)

@@ -1,5 +1,7 @@
 """Intervals for positions, dispersions, shares and win rates, by a bootstrap over users."""
 
+from typing import Literal
+
 import numpy as np
 from threadpoolctl import threadpool_limits
 
@@ -45,6 +47,7 @@ def intervals(
     n_replicates: int = 200,
     level: float = 0.9,
     *,
+    unknown_items: Literal["error", "drop"] = "error",
     seed: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -62,6 +65,8 @@ def intervals(
         How many times users are weighted anew.
     level : float
         How often an interval should hold the truth.
+    unknown_items : {"error", "drop"}
+        What to do with comparisons of items that the model does not know.
     seed : int
     n_jobs : int, optional
     progress : callable, optional
@@ -111,7 +116,7 @@ def intervals(
     fitted = as_fitted(model)
     check_request(fitted, n_replicates, level)
     seed = int(as_key(seed))
-    data = comparisons.with_items(model.items)
+    data = comparisons.with_items(model.items, unknown_items=unknown_items)
     with using(engine, n_jobs) as run, threadpool_limits(1):  # as in `fit`
         if is_large(data):
             draws = _of_sums(model, data, n_replicates, seed, run, progress)

@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from mallowmix.data.argument_kinds import check_kind
 from mallowmix.infer.posterior.posterior_sample import PosteriorSample, load_arviz
 from mallowmix.typing import Array
 
+_DRAW = "Draw one with mallowmix.sample_posterior(comparisons, n_components)."
 R_HAT = 1.05  # above it the chains have not converged to one distribution
 # quantities that do not depend on how the components are numbered, and those that do
 UNLABELLED = ("log_likelihood", "sorted_share", "sorted_phi", "win_rate")
@@ -91,6 +93,7 @@ def check_convergence(sample: PosteriorSample) -> ConvergenceReport:
     >>> [row.quantity for row in mm.check_convergence(sample).table][:2]
     ['log_likelihood', 'sorted_share']
     """
+    check_kind("sample", sample, PosteriorSample, "what `sample_posterior` returns", _DRAW)
     az, data = load_arviz(), sample.to_xarray()
     table = tuple(
         _row(az, name, np.asarray(data[name], np.float64)) for name in (*UNLABELLED, *LABELLED)

@@ -73,7 +73,12 @@ def components_from_topics(B: ArrayLike, *, dispersion: Dispersion = "pooled") -
 
 def conditional_beta(B: ArrayLike) -> NDArray[np.float64]:
     """(K, Q, Q) β from the (Q², K) matrix B: step 1 of Algorithm 4."""
-    B = np.asarray(B, np.float64)
+    try:
+        B = np.asarray(B, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            "B must hold numbers, Q² rows and K columns, as ranking_matrix() of a model gives them."
+        ) from None
     Q = round(len(B) ** 0.5) if B.ndim == 2 else 0
     if Q < 2 or len(B) != Q * Q or not B.shape[1]:
         raise DataError(

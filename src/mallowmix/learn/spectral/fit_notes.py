@@ -1,12 +1,12 @@
 """Notes of a fit: what the spectrum and two halves of the users say about the components."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.checks.preference_cycles import preference_cycle, rates_along
-from mallowmix.checks.unsure_components import LOOSE, Doubt, unsure_components
+from mallowmix.checks.unsure_components import LOOSE, Doubt, unsure_components, unsure_title
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.m4 import M4
@@ -123,7 +123,7 @@ def named_notes(model: FittedModel) -> list[str]:
     names, trace = model.component_names, model.report.spectral
     if not names:
         return list(model.report.notes)
-    named = {each.sentence(): each.sentence(names) for each in unsure_components(model)}
+    named = {}
     if trace is not None:
         for note, distances in (
             (halves_note, np.array(trace.half_distances)),
@@ -131,7 +131,19 @@ def named_notes(model: FittedModel) -> list[str]:
         ):
             said = note(distances, names)
             named |= {} if said is None else {str(note(distances)): said}
-    return [named.get(note, note) for note in model.report.notes]
+    titles = {unsure_title((), k): unsure_title(names, k) for k in range(1, len(names) + 1)}
+    return [named.get(note) or _retitled(note, titles) for note in model.report.notes]
+
+
+def _retitled(note: str, titles: Mapping[str, str]) -> str:
+    """A note with another beginning, where it has one of those in `titles`.
+
+    What follows stays: its numbers were counted with the weights that users had in the fit.
+    """
+    for before, after in titles.items():
+        if note.startswith(before):
+            return after + note.removeprefix(before)
+    return note
 
 
 def _listed(components: NDArray[np.int64], names: Sequence[str]) -> str:
