@@ -5,6 +5,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # The tests start hundreds of processes: without bytecode each of them would parse the package again.
 unexport PYTHONDONTWRITEBYTECODE
+# There is a process of the tests on every core already: BLAS threads in each would only wait for each other.
+test test-fast: export OMP_NUM_THREADS = 1
 
 .PHONY: help venv demo test test-fast lint shape claims docs dist bench bench-scale faults mutants image clean
 

@@ -5,6 +5,7 @@ The tests run every page; `docs/make_figures.py` runs those whose blocks draw fi
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ FENCE = re.compile(
     r"^(?P<fence>`{3,})(?P<language>[\w-]*)[^\n]*\n(?P<text>.*?)^(?P=fence)[ ]*$", re.M | re.S
 )
 SHELL = ("console", "bash")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"$`]*\"")
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 
 
@@ -59,6 +61,15 @@ def commands(text: str) -> list[Command]:
         elif line.strip() not in ("", "…"):
             found[-1] = Command(found[-1].text, (*found[-1].output, line.strip()))
     return found
+
+
+def words_without_a_shell(command: str) -> list[str] | None:
+    """The words of a command that means the same without a shell; None where it needs one, for a
+    pipe, a file to write to, a variable or a pattern of names.
+    """
+    if set(_QUOTED.sub("", command)) & set("|&;<>()$`*?[]{}~\\\n"):
+        return None
+    return shlex.split(command, comments=True)
 
 
 def run_command(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
