@@ -147,6 +147,85 @@ def test_only_strict_fails_for_numbers_without_a_source(root, strict, code, monk
     assert "README.md:1: no source: .038" in capsys.readouterr().out
 
 
+# ---- numbers in a text, and what holds them ----
+
+SOURCES = """
+[[source]]
+page = "README.md"
+at = "It gains"
+from = "fig.csv"
+where = { k = 10 }
+columns = ["value"]
+differences = true
+"""
+
+
+def sourced(root: Path, words: str, entries: str = SOURCES) -> list[tuple[str, str]]:
+    (root / "README.md").write_text(words)
+    (root / "docs" / "claims.toml").write_text(CLAIMS + entries)
+    return [(each.kind, each.where) for each in claims.all_findings(root)]
+
+
+def test_a_number_of_a_text_is_looked_up_in_its_source(root):
+    assert sourced(root, "It gains .036 over −.550.\n") == []
+    assert sourced(root, "It gains .037.\n") == [("differs", "README.md:1")]
+    assert sourced(root, "It gains .53.\n") == [("differs", "README.md:1")]  # K = 5 is not meant
+    # the next paragraph has no source
+    assert sourced(root, "It gains .036.\n\nOther: .036\n") == [("no source", "README.md:3")]
+
+
+def test_a_number_without_a_sign_may_be_the_size_of_a_negative_one(root):
+    assert sourced(root, "It gains .550.\n") == []
+    positive = SOURCES.replace("differences = true", "times = -1")
+    assert sourced(root, "It gains −.550.\n", positive) == [("differs", "README.md:1")]
+
+
+@pytest.mark.parametrize(
+    ("entry", "words", "wrong"),
+    [
+        ('from = "small.json"\npath = "about"', "60.70", []),
+        ('from = "small.json"\npath = "rows"\ncolumns = ["error"]', "12.3%", []),
+        ('from = "small.json"\nratios = true\npath = ["rows.0.error", "rows.1.error"]', "1.23", []),
+        ('from = "tests/test_it.py::Test::test_one"', "0.75", []),
+        ('from = "tests/test_it.py::Test::test_one"', "0.25", ["differs"]),
+        ('from = "tests/test_it.py::test_none"', "0.75", ["differs", "unknown"]),
+        ('from = "docs/page.md::code"', "0.123", ["differs", "unknown"]),
+        ('from = "nothing.csv"', "0.75", ["differs", "unknown"]),
+        ('made_by = "tests/test_it.py::Test::test_one"', "0.11", []),
+        ('given = "a bound"', "0.11", []),
+        ('given = "a bound"\nnumbers = ["0.12"]', "0.11", ["differs"]),
+        ('given = "a bound"\nfrom = "fig.csv"', "0.11", ["unknown"]),
+    ],
+)
+def test_kinds_of_sources(root, entry, words, wrong):
+    (root / "tests").mkdir()
+    (root / "tests" / "test_it.py").write_text(
+        "class Test:\n    def test_one(self):\n        assert 0.75\n\n\ndef test_two():\n    0.25\n"
+    )
+    entry = f'[[source]]\npage = "README.md"\nat = "It is"\n{entry}\n'
+    assert [kind for kind, _ in sourced(root, f"It is {words}\n", entry)] == wrong
+
+
+@pytest.mark.parametrize("old", ["README.md", "It gains"])
+def test_a_source_of_no_page_or_phrase(root, old):
+    found = sourced(root, "It gains .036.\n", SOURCES.replace(old, "It loses"))
+    assert ("unknown", "docs/claims.toml") in found
+
+
+def test_a_level_is_no_result_and_items_of_a_list_are_apart(root):
+    assert sourced(root, "The 95% interval.\n\n- It gains .036\n- and .037\n") == [
+        ("no source", "README.md:4")
+    ]
+
+
+def test_every_number_of_this_repository_has_a_source():
+    wrong = [each for each in claims.all_findings(claims.HERE) if each.kind in LOOKED_UP]
+    assert wrong == []
+
+
+LOOKED_UP = ("differs", "unknown", "no source")
+
+
 def test_what_a_module_does_has_a_hash():
     one = 'def f(x):\n    """Words."""\n    return x + 1\n'
     other = "def f(x):  # said elsewhere\n    return (x + 1)\n"

@@ -6,7 +6,9 @@ A number that comes from a file stands between two comments,
     <!--=table fig4.md 1-->          the first table of benchmarks/results/fig4.md, in lines of its
     <!--/=-->                        own between the two comments
 
-and `python -m tools.claims --write` fills it in. Listed are also result files without a record of
+and `python -m tools.claims --write` fills it in. Other numbers have an entry `[[source]]` in
+docs/claims.toml, which names the file, test or program that holds them (tools/sources.py); a number
+that its source does not hold differs too. Listed are also result files without a record of
 where they come from, those that were made by other code than today's, and numbers without a
 source. A number that is no result (of the paper, of a definition) stands between `<!--given-->`
 and `<!--/given-->`. With STRICT=1, or `--strict`, each of these is a failure; without, only a
@@ -14,7 +16,6 @@ number that differs from its file is.
 """
 
 import argparse
-import csv
 import json
 import os
 import re
@@ -25,13 +26,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mallowmix.paper.provenance import changed_modules
+from tools.result_values import lookup, results
+from tools.sources import read_sources, unbacked_numbers, wrong_entries
 
 HERE = Path(__file__).resolve().parent.parent
 _MARK = re.compile(r"<!--=(?P<name>[^>]*?)-->(?P<text>.*?)<!--/=-->", re.DOTALL)
 _GIVEN = re.compile(r"<!--given-->.*?<!--/given-->", re.DOTALL)
 # what holds no results: code, mathematics, addresses, links to places, comments
 _OTHER = re.compile(r"```.*?```|`[^`\n]*`|\$[^$]*\$|\]\([^)]*\)|<!--.*?-->|https?://\S+", re.DOTALL)
-_NUMBER = re.compile(r"(?<![\w.])[−-]?\d*\.\d{2,}(?![\w.])|\d+(?:\.\d+)? ?%")
 
 
 class Finding(NamedTuple):
@@ -65,11 +67,16 @@ KINDS = (*FAILURES, "no record", "stale", "dirty", "no source")
 
 def all_findings(root: Path) -> list[Finding]:
     """Everything that is wrong in a repository."""
-    found = []
-    for file in _pages(root):
-        text, where = file.read_text(encoding="utf-8"), file.relative_to(root).as_posix()
+    found: list[Finding] = []
+    pages = {
+        file.relative_to(root).as_posix(): file.read_text(encoding="utf-8") for file in _pages(root)
+    }
+    entries = read_sources(root)
+    for where, text in pages.items():
         found += wrong_numbers(text, where, root)
-        found += unsourced_numbers(text, where)
+        found += unsourced_numbers(text, where, entries, root)
+    for wrong in wrong_entries(pages, entries, root):
+        found.append(Finding("unknown", "docs/claims.toml", wrong))
     return [*found, *result_findings(root)]
 
 
@@ -97,14 +104,19 @@ def wrong_numbers(text: str, where: str, root: Path) -> Iterator[Finding]:
             )
 
 
-def unsourced_numbers(text: str, where: str) -> Iterator[Finding]:
-    """Decimals and percentages that are neither marked nor given."""
+def unsourced_numbers(
+    text: str, where: str, entries: list[dict[str, Any]], root: Path
+) -> Iterator[Finding]:
+    """Decimals and percentages that are neither marked nor given, and that no source holds."""
     blank = text
     for pattern in (_MARK, _GIVEN, _OTHER):
         blank = pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), blank)
-    for number, line in enumerate(blank.splitlines(), 1):
-        for found in _NUMBER.findall(line):
-            yield Finding("no source", f"{where}:{number}", found)
+    for found in unbacked_numbers(where, text, blank, entries, root):
+        line = f"{where}:{found.line}"
+        if found.sources:
+            yield Finding("differs", line, f"{found.number} is not in {found.sources}")
+        else:
+            yield Finding("no source", line, found.number)
 
 
 def result_findings(root: Path) -> Iterator[Finding]:
@@ -129,35 +141,16 @@ def claimed(name: str, root: Path) -> str:
     """What stands between the comments of a name."""
     if name.startswith("table "):
         _, file, number = name.split()
-        tables = _tables(_result(root, file).read_text(encoding="utf-8"))
+        tables = _tables(results(root, file).read_text(encoding="utf-8"))
         if int(number) > len(tables):
             raise ValueError(f"{file} has {len(tables)} tables")
         return "\n" + tables[int(number) - 1]
     claims = tomllib.loads((root / "docs" / "claims.toml").read_text(encoding="utf-8"))
     claim = claims[name]
-    value = _value(_result(root, claim["file"]), claim) * claim.get("times", 1)
+    value = lookup(results(root, claim["file"]), claim) * claim.get("times", 1)
     text = format(value, claim.get("format", ".3f"))
     text = re.sub(r"^(-?)0\.", r"\1.", text) if claim.get("bare", True) else text
     return text.replace("-", "−")
-
-
-def _value(file: Path, claim: dict[str, Any]) -> float:
-    """One number of a file: a column of the one row that fits, or a path into JSON."""
-    if file.suffix == ".json":
-        found = json.loads(file.read_text(encoding="utf-8"))
-        for step in claim.get("path", "rows").split("."):
-            found = found[int(step)] if isinstance(found, list) else found[step]
-        if not isinstance(found, list):
-            return float(found)
-        rows = found
-    else:
-        with file.open(encoding="utf-8", newline="") as lines:
-            rows = list(csv.DictReader(lines))
-    where = claim["where"]
-    fits = [row for row in rows if all(str(row[key]) == str(x) for key, x in where.items())]
-    if len(fits) != 1:
-        raise ValueError(f"{len(fits)} rows of {file.name} fit {where}, not one")
-    return float(fits[0][claim["column"]])
 
 
 def _filled(mark: re.Match[str], root: Path) -> str:
@@ -182,10 +175,6 @@ def _records(file: Path) -> list[dict[str, Any]]:
         return json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else []
     found = json.loads(file.read_text(encoding="utf-8"))
     return [found["record"]] if isinstance(found, dict) and "record" in found else []
-
-
-def _result(root: Path, name: str) -> Path:
-    return root / "benchmarks" / "results" / name
 
 
 def _pages(root: Path) -> list[Path]:
