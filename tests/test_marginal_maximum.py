@@ -60,7 +60,7 @@ def short_of(votes, model):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_it_climbs_to_the_maximum_of_the_exact_likelihood(seed):
+def test_it_ascends_to_the_maximum_of_the_exact_likelihood(seed):
     """A standard error a parameter is 4 / 2 below the maximum; the fit ends nearer than that."""
     votes = repeated(seed)
     far = M4(planted(6, 2, seed=seed).sigma, [0.6, 0.7], [0.8, 1.5], votes.items)

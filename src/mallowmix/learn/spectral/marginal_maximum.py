@@ -20,8 +20,8 @@ from mallowmix.typing import Array
 
 _ENOUGH = 200_000  # comparisons that the first test is made on
 _NEAR = 1.0  # standard errors a parameter: a fit that is nearer is left alone
-_SWEEPS = 20  # behind a score of the test, and of the steps that climb
-_MOST_STEPS = 12  # that climb
+_SWEEPS = 20  # behind a score of the test, and of the steps towards the maximum
+_MOST_STEPS = 12  # towards the maximum
 _FINE_SWEEPS, _FINE_STEPS = 120, 3  # of the last steps: short chains remember where they began
 _AVERAGED = 2  # of the last steps, against Monte-Carlo noise
 _LEAST_CONCENTRATION = 0.1  # Σα below which users hold one component each: scores are mere noise
@@ -102,16 +102,16 @@ def _ascend(
     users = _users(blocks)
     distances: list[float] = []
     path: list[Array] = []
-    climbing = True
-    while climbing or len(path) < _FINE_STEPS:
+    far = True
+    while far or len(path) < _FINE_STEPS:
         step_seed = child_seed(seed, Step.MARGINAL_MAXIMUM, len(distances))
-        sweeps = _SWEEPS if climbing else _FINE_SWEEPS
+        sweeps = _SWEEPS if far else _FINE_SWEEPS
         found = _scores(components, alpha, blocks, engine, sweeps, step_seed)
         distances.append(score_distance(found, users))
         eta = newton_step(found, users @ found.scores)
         components, alpha = _at(components, eta)
-        path += [] if climbing else [eta]
-        climbing = climbing and distances[-1] > _NEAR and len(distances) < _MOST_STEPS
+        path += [] if far else [eta]
+        far = far and distances[-1] > _NEAR and len(distances) < _MOST_STEPS
     components, alpha = _at(components, np.mean(path[-_AVERAGED:], axis=0))
     return Maximum(components, alpha, tuple(distances))
 
