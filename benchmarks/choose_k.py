@@ -4,7 +4,8 @@ of too little data.
 python -m benchmarks.choose_k [--seeds 3]    writes benchmarks/results/choose_k.json, in a quarter
     of an hour on two cores
 python -m benchmarks.choose_k --forms        rankings, ratings and votes, K = 1, 2, 3, 5, one
-    population each, and 20 of one component
+    population each, and 20 of one component;
+    writes benchmarks/results/choose_k_forms.json
 
 Planted: random reference rankings, α = .1 each unless said, uniform pairs; as many numbers are
 tried as the search needs. Of rankings and ratings each person has one ranking of 12 items, around
@@ -12,7 +13,6 @@ one of the references; a rating is the third of the ranking that an item is in.
 """
 
 import argparse
-import json
 import time
 import warnings
 from dataclasses import asdict, dataclass
@@ -22,11 +22,10 @@ from typing import Any
 import numpy as np
 
 import mallowmix as mm
+from benchmarks.record import RESULTS, save
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.errors import MallowmixWarning
 from mallowmix.numerics.randomness import generator
-
-RESULTS = Path(__file__).parent / "results" / "choose_k.json"
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ def main() -> None:
     )
     parser.add_argument("--seeds", type=int, default=3, help="populations of each setting")
     parser.add_argument("--forms", action="store_true", help="rankings, ratings and votes")
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result file")
     options = parser.parse_args()
     warnings.simplefilter("ignore", MallowmixWarning)
     cases = [(setting, seed) for setting in SETTINGS for seed in range(options.seeds)]
@@ -142,9 +141,8 @@ def main() -> None:
         print(row, flush=True)
     found = {"right": sum(row["right"] for row in rows), "of": len(rows), "rows": rows}
     print(f"{found['right']} of {found['of']} right")
-    if options.forms:
-        return
-    options.out.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    name = "choose_k_forms" if options.forms else "choose_k"
+    save(name, found, options.out, sorted({seed for _, seed in cases}))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ standard error over populations stands beside each coverage.
 """
 
 import argparse
-import json
 import time
 import warnings
 from dataclasses import asdict, dataclass
@@ -22,11 +21,11 @@ from typing import Any
 import numpy as np
 
 import mallowmix as mm
+from benchmarks.record import RESULTS, save
 from mallowmix.errors import MallowmixWarning
 from mallowmix.model.permutations import match_components
 from mallowmix.numerics.randomness import generator
 
-RESULTS = Path(__file__).parent / "results" / "coverage.json"
 REPLICATES, LEVEL, PAIRS = 60, 0.9, 30
 
 
@@ -118,7 +117,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--populations", type=int, default=40)
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result file")
     options = parser.parse_args()
     warnings.simplefilter("ignore", MallowmixWarning)
     rows = []
@@ -131,7 +130,7 @@ def main() -> None:
         "populations": options.populations,
         "rows": rows,
     }
-    options.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    save("coverage", found, options.out, range(options.populations))
 
 
 if __name__ == "__main__":

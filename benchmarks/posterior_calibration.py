@@ -11,15 +11,14 @@ quantities is an alarm, which a right sampler raises in fewer than 1 of 1,000 ru
 """
 
 import argparse
-import json
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import chi2
 
 import mallowmix as mm
+from benchmarks.record import RESULTS, save
 from mallowmix.engine import parallel_map
 from mallowmix.infer.posterior.posterior_chain import ChainStart, PosteriorChain
 from mallowmix.infer.posterior.posterior_data import posterior_data
@@ -27,7 +26,6 @@ from mallowmix.model.mallows import beta_matrix, sample_orders
 from mallowmix.model.permutations import discordant_pairs, sigma_of
 from mallowmix.numerics.randomness import Step, as_key, child_seed, generator
 
-RESULTS = Path(__file__).parent / "results" / "posterior_calibration.json"
 ALARM = 1e-4
 
 
@@ -168,7 +166,7 @@ def main() -> None:
         result[rankings] = measure(given.simulations, Setting(), priors, given.seed)
         for name, p in result[rankings].items():
             print(f"{rankings:8s} {name:28s} p = {p:.4f}{'  ALARM' if p < ALARM else ''}")
-    RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    save("posterior_calibration", result, RESULTS, [given.seed])
 
 
 if __name__ == "__main__":

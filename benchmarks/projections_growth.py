@@ -11,7 +11,6 @@ thread, its own processor time; the lesser of two runs.
 """
 
 import argparse
-import json
 import time
 import warnings
 from itertools import pairwise
@@ -21,13 +20,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import mallowmix as mm
+from benchmarks.record import RESULTS, save
 from mallowmix.engine import ThreadEngine
 from mallowmix.learn.paper.components_from_topics import components_from_topics
 from mallowmix.learn.paper.novel_pairs import find_novel_pairs
 from mallowmix.learn.paper.pair_moments import HalfMoments
 from mallowmix.learn.paper.ranking_matrix import estimate_ranking_matrix
 
-RESULTS = Path(__file__).parent / "results" / "projections_growth.json"
 BASE = {"M": 8000, "N": 50, "K": 2, "Q": 30}
 VALUES = {
     "M": [4000, 8000, 16_000, 32_000],
@@ -81,18 +80,14 @@ def growth(name: str, values: list[int]) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result file")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     measure({"M": 50, "N": 10, "K": 2, "Q": 6}, repeats=1)  # compile the kernels
     with threadpool_limits(1):
         tables = [growth(name, values) for name, values in VALUES.items()]
-    options.out.parent.mkdir(exist_ok=True)
     about = {"base": BASE, "bound": "O(MNK + Q²K³)", "min_count": 0.2, "threads": 1}
-    options.out.write_text(
-        json.dumps({"about": about, "growth": tables}, indent=1, ensure_ascii=False) + "\n",
-        encoding="utf-8",
-    )
+    save("projections_growth", {"about": about, "growth": tables}, options.out)
     for table in tables:
         seconds = ", ".join(f"{run['all']:.2f}" for run in table["seconds"])
         ratios = ", ".join(f"{ratio:.2f}" for ratio in table["ratios"]["all"])

@@ -11,19 +11,18 @@ where two accepted rows belong to the same component, another has none.
 """
 
 import argparse
-import json
 import warnings
 from pathlib import Path
 
 import numpy as np
 
 import mallowmix as mm
+from benchmarks.record import RESULTS, save
 from mallowmix.errors import MallowmixWarning
 from mallowmix.model.fit_options import ProjectionsOptions
 from mallowmix.model.permutations import match_components
 from mallowmix.model.separability import separability
 
-RESULTS = Path(__file__).parent / "results" / "projections_recovery.json"
 SETTINGS = [{"zeta": zeta, "min_count": least} for zeta in (0.05, "auto") for least in (0.0, 0.2)]
 
 
@@ -107,16 +106,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 5000, 20_000])
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result file")
     options = parser.parse_args()
     table = rows(options.sizes, list(range(options.seeds)))
     lines = summary(table)
     about = {"n_items": 30, "n_components": 4, "per_user": 100, "phi": 0.1, "alpha": 0.1}
-    options.out.parent.mkdir(exist_ok=True)
-    options.out.write_text(
-        json.dumps({"about": about, "summary": lines, "runs": table}, indent=1) + "\n",
-        encoding="utf-8",
-    )
+    found = {"about": about, "summary": lines, "runs": table}
+    save("projections_recovery", found, options.out, range(options.seeds))
     print(f"{'M':>6} {'zeta':>5} {'min_count':>9} {'error':>7} {'exact':>6} {'twice':>6}")
     for line in lines:
         print(
