@@ -98,8 +98,8 @@ def intervals(
     rounded outwards (`assess.intervals.little_bootstraps`). The bias of φ is simulated for one
     sample of b users; for n it is b/n of that.
 
-    Measured (docs/posterior.md), 90% intervals of positions and win rates reach their level; those of
-    φ and the shares nearly do.
+    Measured (docs/posterior.md), 90% intervals of positions and win rates reach their level;
+    those of φ and the shares nearly do.
 
     Examples
     --------
