@@ -26,13 +26,14 @@ def log_marginal(b, x, alpha):
         # distance from a coin; ties by a rule that does not depend on the items
         key[t] = farthest + 1e-7 * tie
     order = np.argsort(key)
-    return 0.5 * (_filtered(b, x, alpha, order) + _filtered(b, x, alpha, order[::-1]))
+    return 0.5 * (_filtered(b, x, alpha, order, False) + _filtered(b, x, alpha, order, True))
 
 
 @compiled
-def _filtered(b, x, alpha, order):
+def _filtered(b, x, alpha, order, backwards):
     gamma, total = alpha.copy(), 0.0
-    for t in order:
+    for i in range(len(order)):
+        t = order[len(order) - 1 - i if backwards else i]
         rest = x[t]
         while rest > 0.0:
             total += _absorb(b[t], min(rest, 1.0), gamma)
@@ -43,7 +44,9 @@ def _filtered(b, x, alpha, order):
 @compiled
 def _absorb(b, x, gamma):
     """Log E (Σ θ_k b_k)^x for θ ~ Dirichlet(γ); γ is moved to the moments of θ given the token."""
-    A, p, square, spread, variance = gamma.sum(), 0.0, 0.0, 0.0, 0.0
+    A, p, square, spread, variance = 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(len(gamma)):
+        A += gamma[k]
     for k in range(len(gamma)):
         p += gamma[k] / A * b[k]
         square += gamma[k] / A * b[k] * b[k]
@@ -56,6 +59,8 @@ def _absorb(b, x, gamma):
         spread, variance = spread + mean - moment, variance + moment - mean * mean
         gamma[k] = mean
     # Σ E θ_k − E θ_k² = s Σ var θ_k for a Dirichlet of sum s
-    gamma *= spread / variance if variance > 1e-300 else A + x
+    scale = spread / variance if variance > 1e-300 else A + x
+    for k in range(len(gamma)):
+        gamma[k] *= scale
     relative = (square - p * p) / ((A + 1) * p * p)  # var p / p²
     return x * np.log(p) - np.log1p(0.5 * x * (1 - x) * max(relative, 0.0))

@@ -21,7 +21,7 @@ from mallowmix.infer.gibbs_draws import own_state
 from mallowmix.infer.prepared_model import PreparedModel
 from mallowmix.infer.tempered_draws import tempered_draws
 from mallowmix.numerics.compiled import compiled
-from mallowmix.numerics.token_gibbs import sweep_tokens
+from mallowmix.numerics.token_gibbs import longest_run, sweep_tokens
 from mallowmix.typing import Array
 
 MOST_BY_QUADRATURE = 3  # components, spam included
@@ -98,7 +98,8 @@ def _means(starts, pair, weight, beta, likelihood_weight, theta, log_mass):
     M, K = len(starts) - 1, theta.shape[1]
     means, totals, log_p = np.zeros((M, K)), np.empty(M), np.empty(len(log_mass))
     for m in range(M):
-        log_p[:] = log_mass
+        for s in range(len(log_p)):
+            log_p[s] = log_mass[s]
         for row in range(starts[m], starts[m + 1]):
             x = likelihood_weight * weight[row]
             if x > 0.0:
@@ -113,7 +114,8 @@ def _means(starts, pair, weight, beta, likelihood_weight, theta, log_mass):
             total += p
             for k in range(K):
                 means[m, k] += p * theta[s, k]
-        means[m] /= total
+        for k in range(K):
+            means[m, k] /= total
         totals[m] = top + np.log(total)
     return means, totals
 
@@ -149,20 +151,29 @@ def gibbs_means(block: Block, prepared: PreparedModel, n_sweeps: int, key: np.ui
 def _gibbs_means(starts, pair, weight, beta, alpha, likelihood_weight, n_sweeps, key):
     M, K = len(starts) - 1, len(alpha)
     means, draws = np.empty((M, K)), np.empty((n_sweeps, K))
-    longest = np.diff(starts).max() if M else 0
+    longest = longest_run(starts)
     b, x = np.empty((longest, K)), np.empty(longest)
     for m in range(M):
         first, last = starts[m], starts[m + 1]
         state = own_state(key, pair[first:last], weight[first:last])
         n = gather_rows(first, last, pair, weight, beta, b, x)
-        x[:n] *= likelihood_weight
-        if np.all(x[:n] == np.floor(x[:n])):
+        whole = True
+        for t in range(n):
+            x[t] *= likelihood_weight
+            whole = whole and x[t] == np.floor(x[t])
+        if whole:
             _swept_means(state, b[:n], x[:n], alpha, draws)
         else:
             tempered_draws(state, b[:n], x[:n], alpha, draws)
+        total = 0.0
         for k in range(K):
-            means[m, k] = draws[:, k].mean()
-        means[m] /= means[m].sum()
+            means[m, k] = 0.0
+            for sweep in range(n_sweeps):
+                means[m, k] += draws[sweep, k]
+            means[m, k] /= n_sweeps
+            total += means[m, k]
+        for k in range(K):
+            means[m, k] /= total
     return means
 
 
@@ -174,5 +185,9 @@ def _swept_means(state, b, x, alpha, out):
     for sweep in range(-_BURN_IN if len(z) else 0, len(out)):
         state = sweep_tokens(rows, x, 1.0, b, n, sweep == -_BURN_IN, z, n, p, state)
         if sweep >= 0:
-            out[sweep] = n / n.sum()
+            total = 0.0
+            for k in range(len(n)):
+                total += n[k]
+            for k in range(len(n)):
+                out[sweep, k] = n[k] / total
     return state

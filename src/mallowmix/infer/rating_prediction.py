@@ -38,10 +38,10 @@ from mallowmix.errors import (
 from mallowmix.infer.collapsed_variational import fold_in
 from mallowmix.infer.gibbs_draws import draw
 from mallowmix.infer.prepared_model import PreparedModel, prepare_members
+from mallowmix.infer.star_distributions import star_distributions
 from mallowmix.infer.user_ratings import RatingPrediction
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.model.pair_model import check_model
-from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import as_key
 from mallowmix.readers.rating_forms import comparisons_from_ratings
 from mallowmix.typing import Array
@@ -137,7 +137,7 @@ def predict_ratings(
     parts = np.array_split(order, max(1, -(-len(order) // _TARGETS)))
     blocks = [(user[part], item[part]) for part in parts]
     options = (model.n_items, rule == "posterior", a, b, c)
-    found = parallel_map(lambda block: _distributions(*block, *data, *options), blocks, n_jobs)
+    found = parallel_map(lambda block: star_distributions(*block, *data, *options), blocks, n_jobs)
     distribution, basis = np.empty((len(user), len(table.scale))), np.empty(len(user), np.int64)
     for part, (p, kind) in zip(parts, found, strict=True):
         distribution[part], basis[part] = p, kind
@@ -211,10 +211,13 @@ def _fold_in(
 def _stacked(arrays: list[Array]) -> Array:
     """Arrays (…, K) of fits with unequal K as one, filled up with 0."""
     K = max(array.shape[-1] for array in arrays)
-    none = ((0, 0),)
-    return np.stack(
-        [np.pad(array, (*none * (array.ndim - 1), (0, K - array.shape[-1]))) for array in arrays]
-    )
+    return np.stack([_filled_up(array, K) for array in arrays])
+
+
+def _filled_up(array: Array, K: int) -> Array:
+    out = np.zeros((*array.shape[:-1], K), array.dtype)
+    out[..., : array.shape[-1]] = array
+    return out
 
 
 def _histograms(table: RatingTable) -> tuple[Array, Array]:
@@ -223,71 +226,3 @@ def _histograms(table: RatingTable) -> tuple[Array, Array]:
     counts = np.bincount(table.user.astype(np.int64) * S + table.level, minlength=table.n_users * S)
     counts = counts.reshape(table.n_users, S).astype(np.float64)
     return counts, counts.sum(axis=0) / counts.sum()
-
-
-@compiled
-def _distributions(
-    user, item, starts, known, level, theta, beta, histogram, all_users, Q, tempered, a, b, c
-):
-    """(n, S) p(s) of each target, and (n,) what it rests on (a number in BASES).
-
-    The ensemble's members are averaged within a draw, the draws of the product over comparisons.
-    """
-    S, n_draws = histogram.shape[1], theta.shape[2]
-    out, basis = np.empty((len(user), S)), np.empty(len(user), np.int64)
-    score = np.empty((n_draws, S))
-    for t in range(len(user)):
-        m, i = user[t], item[t]
-        if m < 0:
-            out[t], basis[t] = all_users, 2
-            continue
-        h, n = histogram[m] + c * all_users, 0
-        if i >= 0:
-            rows = known[starts[m] : starts[m + 1]]
-            tie = 0.5 if tempered else 0.0
-            for s in range(n_draws):
-                n = _scores(
-                    i,
-                    rows,
-                    level[starts[m] : starts[m + 1]],
-                    theta[:, m, s],
-                    beta,
-                    Q,
-                    tie,
-                    score[s],
-                )
-        if n == 0:
-            out[t], basis[t] = h / h.sum(), 1
-            continue
-        if tempered:
-            score[0] = a / (n + b) * score[0] + np.log(h)
-        p_s = np.exp(score - score.max()).sum(axis=0)
-        out[t], basis[t] = p_s / p_s.sum(), 0
-    return out, basis
-
-
-@compiled
-def _scores(i, rated, level, theta, beta, Q, tie, out):
-    """Fill (S,) Σ_{r<s} log p + Σ_{r>s} log(1−p) + tie Σ_{r=s} (log p + log(1−p)) for one θ.
-
-    Returns how many items it rests on; θ and β are those of the ensemble's members.
-    """
-    S, n, win, loss = len(out), 0, np.zeros(len(out)), np.zeros(len(out))
-    for row in range(len(rated)):
-        j = rated[row]
-        if j < 0 or j == i:
-            continue
-        p = 0.0
-        for f in range(theta.shape[0]):
-            for k in range(theta.shape[1]):
-                p += theta[f, k] * beta[f, i * Q + j, k]
-        p /= theta.shape[0]
-        win[level[row]] += np.log(p)
-        loss[level[row]] += np.log(1.0 - p)
-        n += 1
-    below, above = 0.0, loss.sum()
-    for s in range(S):
-        above -= loss[s]
-        out[s] = below + above + tie * (win[s] + loss[s])
-        below += win[s]
-    return n

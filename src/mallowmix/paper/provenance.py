@@ -5,6 +5,7 @@ docstrings, so that a result is stale when what computed it has changed, not whe
 """
 
 import ast
+import functools
 import hashlib
 import platform
 import subprocess
@@ -65,6 +66,7 @@ def imported_modules() -> dict[str, str]:
     return found
 
 
+@functools.cache  # a record has some hundred modules, and there are many records
 def code_hash(source: str) -> str:
     """Eight hexadecimal digits of what a module does: comments and docstrings do not count.
 

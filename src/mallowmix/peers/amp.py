@@ -185,7 +185,16 @@ def weighted_draws(order, S, log_share, above, user, step, draw, key, orders, lo
             x0, x1, _, _ = philox(k * n_draws + s, user, step, draw, key)
             _, log_w[k, s] = insert(order[k], S[k], above, (x0 << np.uint64(32)) | x1, orders[k, s])
             log_w[k, s] += log_share[k] - np.log(n_draws)
-        top = log_w[k].max()
-        log_p[k] = top + np.log(np.sum(np.exp(log_w[k] - top)))
-    top = log_p.max()
-    return top + np.log(np.sum(np.exp(log_p - top)))
+        log_p[k] = _log_sum(log_w[k])
+    return _log_sum(log_p)
+
+
+@compiled
+def _log_sum(x):
+    """Log Σ exp x."""
+    top, total = x[0], 0.0
+    for i in range(1, len(x)):
+        top = max(top, x[i])
+    for i in range(len(x)):
+        total += np.exp(x[i] - top)
+    return top + np.log(total)

@@ -134,7 +134,9 @@ def _predict_rows(starts, pair, cyclic, order, S, log_share, beta, first, second
         )
         for k in range(K):
             held[m, k] = np.exp(log_p[k] - total)
-            squares, wins[:] = 0.0, 0.0
+            squares = 0.0
+            for a in range(n):
+                wins[a] = 0.0
             for s in range(n_draws if held[m, k] > 1e-9 else 0):
                 share = np.exp(log_w[k, s] - log_p[k])
                 squares += share * share

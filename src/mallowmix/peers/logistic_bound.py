@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mallowmix.numerics.cholesky import factorise, inverse, log_determinant, solve
 from mallowmix.numerics.compiled import compiled
 
 
@@ -16,10 +17,13 @@ def user_posteriors(starts, pair, weight, user_weight, W, xi, likelihood_weight,
     """Each user's mean and covariance of u, ξ in place, and the bound on the log-likelihood."""
     M, r, Q = len(starts) - 1, W.shape[1] - 1, len(W)
     mean, spread, bound = np.zeros((M, r)), np.zeros((M, r, r)), 0.0
-    x = np.empty(r + 1)
+    x, H, g = np.empty(r + 1), np.empty((r, r)), np.empty(r)
     for m in range(M):
         for step in range(inner):
-            H, g = precision * np.eye(r), np.zeros(r)
+            for a in range(r):
+                g[a] = 0.0
+                for b in range(r):
+                    H[a, b] = precision if a == b else 0.0
             for n in range(starts[m], starts[m + 1]):
                 _apart(W, pair[n] // Q, pair[n] % Q, x)
                 w, curve = likelihood_weight * weight[n], _curvature(xi[n])
@@ -27,9 +31,12 @@ def user_posteriors(starts, pair, weight, user_weight, W, xi, likelihood_weight,
                     g[a] += w * x[a] * (0.5 - 2 * curve * x[r])
                     for b in range(r):
                         H[a, b] += 2 * w * curve * x[a] * x[b]
-            spread[m] = np.linalg.inv(H)
-            mean[m] = spread[m] @ g
-            likely = 0.0
+            factorise(H)
+            covariance, solution, likely = inverse(H), solve(H, g), 0.0
+            for a in range(r):
+                mean[m, a] = solution[a]
+                for b in range(r):
+                    spread[m, a, b] = covariance[a, b]
             for n in range(starts[m], starts[m + 1]):
                 _apart(W, pair[n] // Q, pair[n] % Q, x)
                 eta, second = x[r], 0.0
@@ -44,8 +51,9 @@ def user_posteriors(starts, pair, weight, user_weight, W, xi, likelihood_weight,
                         * weight[n]
                         * (-np.log1p(np.exp(-xi[n])) + (eta - xi[n]) / 2)
                     )
-        own = 0.5 * (np.linalg.slogdet(spread[m])[1] + r * np.log(precision) + r)
-        own -= 0.5 * precision * (mean[m] @ mean[m] + np.trace(spread[m]))  # −KL(q(u) ‖ prior)
+        own = 0.5 * (-log_determinant(H) + r * np.log(precision) + r)  # −KL(q(u) ‖ prior)
+        for a in range(r):
+            own -= 0.5 * precision * (mean[m, a] * mean[m, a] + spread[m, a, a])
         bound += user_weight[m] * (own + likely)
     return mean, spread, bound
 
@@ -62,10 +70,15 @@ def sums_of_pairs(starts, pair, weight, user_weight, W, xi, mean, spread):
     """Σ λ T of every pair, (Q, Q, R, R), and ½ Σ ±ũ of every item, (Q, R)."""
     Q, R = W.shape
     curve, pull = np.zeros((Q, Q, R, R)), np.zeros((Q, R))
+    u, T = np.ones(R), np.empty((R, R))  # the last of u is 1
     for m in range(len(starts) - 1):
-        u = np.append(mean[m], 1.0)
-        T = np.outer(u, u)
-        T[: R - 1, : R - 1] += spread[m]
+        for a in range(R - 1):
+            u[a] = mean[m, a]
+        for a in range(R):
+            for b in range(R):
+                T[a, b] = u[a] * u[b]
+                if a < R - 1 and b < R - 1:
+                    T[a, b] += spread[m, a, b]
         for n in range(starts[m], starts[m + 1]):
             i, j, w = pair[n] // Q, pair[n] % Q, user_weight[m] * weight[n]
             scale = w * _curvature(xi[n])

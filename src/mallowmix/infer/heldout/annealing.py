@@ -26,22 +26,35 @@ def anneal(code, weight, beta, alpha, R, state):
     log_p, power = 0.0, 0.0
     while True:
         step = _step_up(W, L, 1.0 - power)
-        top = step * L.max()
-        W *= np.exp(step * L - top)
-        total = W.sum()
+        top, total, squares = step * _largest(L), 0.0, 0.0
+        for i in range(R):
+            W[i] *= np.exp(step * L[i] - top)
+            total += W[i]
         log_p += np.log(total) + top
-        W /= total
+        for i in range(R):
+            W[i] /= total
+            squares += W[i] * W[i]
         power += step
         if power >= 1.0:
             return log_p, state
-        if R * np.sum(W * W) > 2.0:
+        if R * squares > 2.0:
             source, state = ancestors(W, state)
-            W[:] = 1.0 / R
             for i in range(R):
+                W[i] = 1.0 / R
                 if source[i] != i:
-                    log_theta[i], L[i] = log_theta[source[i]], L[source[i]]
+                    L[i] = L[source[i]]
+                    for k in range(K):
+                        log_theta[i, k] = log_theta[source[i], k]
         for i in range(R):
             L[i], state = _move(log_theta[i], code, weight, beta, alpha, power, state)
+
+
+@compiled
+def _largest(values):
+    largest = values[0]
+    for i in range(1, len(values)):
+        largest = max(largest, values[i])
+    return largest
 
 
 @compiled
@@ -94,8 +107,12 @@ def _step_up(W, L, most):
 
 @compiled
 def _kept(W, L, step):
-    w = np.exp(step * (L - L.max()))
-    return np.sum(W * w) ** 2 / np.sum(W * w * w)
+    top, first, second = _largest(L), 0.0, 0.0
+    for i in range(len(W)):
+        w = np.exp(step * (L[i] - top))
+        first += W[i] * w
+        second += W[i] * w * w
+    return first**2 / second
 
 
 @compiled

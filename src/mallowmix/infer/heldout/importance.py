@@ -100,7 +100,7 @@ def log_evidence(
         if len(code) == 0:
             continue
         gamma = _fit(code, w, beta, alpha)
-        out[m] = _sample(
+        out[m, 0], out[m, 1], out[m, 2], out[m, 3] = _sample(
             code, w, beta, alpha, gamma, draws, max_draws, least_ess, first_user + m, key
         )
         if out[m, 2] < least_ess:
@@ -119,13 +119,20 @@ def _stream(step, user, draw, key):
 @compiled
 def _fit(code, weight, beta, alpha):
     """γ_k = α_k + Σ_n weight_n r_nk with r_nk ∝ β_(w_n),k exp ψ(γ_k), a few times over."""
-    K = len(alpha)
-    gamma, scale, part = alpha + weight.sum() / K, np.empty(K), np.empty(K)
+    K, mass = len(alpha), 0.0
+    gamma, scale, part = np.empty(K), np.empty(K), np.empty(K)
+    for n in range(len(weight)):
+        mass += weight[n]
+    for k in range(K):
+        gamma[k] = alpha[k] + mass / K
     for _ in range(_FITTING):
-        top = digamma(gamma.max())
+        largest = gamma[0]
+        for k in range(1, K):
+            largest = max(largest, gamma[k])
+        top = digamma(largest)
         for k in range(K):
             scale[k] = np.exp(digamma(gamma[k]) - top)
-        gamma[:] = alpha
+            gamma[k] = alpha[k]
         for n in range(len(code)):
             total = 0.0
             for k in range(K):
@@ -143,10 +150,11 @@ def _sample(code, weight, beta, alpha, gamma, draws, max_draws, least_ess, user,
     Dir(θ; α + s(γ − α)) / Dir(θ; α) = exp(c_s + s Σ_k (γ_k − α_k) log θ_k), and the weight is
     p(w | θ) over the mean of these.
     """
-    J, state = len(_SCALES), _stream(_DRAW, user, 0, key)
-    shapes, c, log_theta = np.empty((J, len(alpha))), np.empty(J), np.empty(len(alpha))
+    J, K, state = len(_SCALES), len(alpha), _stream(_DRAW, user, 0, key)
+    shapes, c, log_theta, theta = np.empty((J, K)), np.empty(J), np.empty(K), np.empty(K)
     for j in range(J):
-        shapes[j] = alpha + _SCALES[j] * (gamma - alpha)
+        for k in range(K):
+            shapes[j, k] = alpha[k] + _SCALES[j] * (gamma[k] - alpha[k])
         c[j] = _log_beta(alpha) - _log_beta(shapes[j])
     # Σw and Σw² are exp(top) · first and exp(2 top) · second
     top, first, second = (-np.inf, 0.0, 0.0)
@@ -154,9 +162,11 @@ def _sample(code, weight, beta, alpha, gamma, draws, max_draws, least_ess, user,
     while True:
         for i in range(made, wanted):
             state = draw_log_dirichlet(state, shapes[i % J], log_theta)
-            log_w = log_likelihood(np.exp(log_theta), code, weight, beta) - _log_mean(
-                c, np.sum((gamma - alpha) * log_theta)
-            )
+            d = 0.0
+            for k in range(K):
+                theta[k] = np.exp(log_theta[k])
+                d += (gamma[k] - alpha[k]) * log_theta[k]
+            log_w = log_likelihood(theta, code, weight, beta) - _log_mean(c, d)
             if log_w > top:
                 shrink = np.exp(top - log_w)
                 top, first, second = log_w, first * shrink, second * shrink * shrink
@@ -171,7 +181,10 @@ def _sample(code, weight, beta, alpha, gamma, draws, max_draws, least_ess, user,
 @compiled
 def _log_beta(a):
     """Log B(a) = Σ_k log Γ(a_k) − log Γ(Σ_k a_k)."""
-    total = -log_gamma(a.sum())
+    mass = 0.0
+    for k in range(len(a)):
+        mass += a[k]
+    total = -log_gamma(mass)
     for k in range(len(a)):
         total += log_gamma(a[k])
     return total
@@ -180,5 +193,9 @@ def _log_beta(a):
 @compiled
 def _log_mean(c, d):
     """Log ¼ Σ_s exp(c_s + s d)."""
-    top = np.max(c + _SCALES * d)
-    return top + np.log(np.mean(np.exp(c + _SCALES * d - top)))
+    top, total = c[0] + _SCALES[0] * d, 0.0
+    for j in range(1, len(c)):
+        top = max(top, c[j] + _SCALES[j] * d)
+    for j in range(len(c)):
+        total += np.exp(c[j] + _SCALES[j] * d - top)
+    return top + np.log(total / len(c))

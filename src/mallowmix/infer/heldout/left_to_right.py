@@ -175,9 +175,11 @@ def _run(code, piece, beta, alpha, R, form, moves, state):
     N, K = len(code), len(alpha)
     z, n, p = np.empty((R, N), np.int16), np.empty((R, K)), np.empty(K)
     W = np.full(R, 1.0 / R)
-    for i in range(R):
-        n[i] = alpha
-    log_p, mass, moved = 0.0, alpha.sum(), 0
+    log_p, mass, moved = 0.0, 0.0, 0
+    for k in range(K):
+        mass += alpha[k]
+        for i in range(R):
+            n[i, k] = alpha[k]
     for t in range(N):
         total = 0.0
         for i in range(R):
@@ -189,17 +191,17 @@ def _run(code, piece, beta, alpha, R, form, moves, state):
             total += W[i]
         mass += piece[t]
         log_p += np.log(total)
-        if form == _PRODUCT_OF_MEANS:
-            W[:] = 1.0 / R
-        else:
-            W /= total
+        squares = 0.0
+        for i in range(R):
+            W[i] = 1.0 / R if form == _PRODUCT_OF_MEANS else W[i] / total
+            squares += W[i] * W[i]
         # the effective number 1 / ΣW² is below R / 2
-        if form == _FILTER and R * np.sum(W * W) > 2.0:
+        if form == _FILTER and R * squares > 2.0:
             source, state = ancestors(W, state)
-            W[:] = 1.0 / R
             for i in range(R):
+                W[i] = 1.0 / R
                 if source[i] != i:
-                    n[i], z[i, : t + 1] = n[source[i]], z[source[i], : t + 1]
+                    _copy(source[i], i, t + 1, n, z)
             for i in range(R):
                 n[i, z[i, t]] -= piece[t]
                 # so that copies differ at once
@@ -209,6 +211,15 @@ def _run(code, piece, beta, alpha, R, form, moves, state):
                 )
             moved = t + 1
     return log_p
+
+
+@compiled
+def _copy(source, target, seen, n, z):
+    """Give a particle the counts and components of another one."""
+    for k in range(n.shape[1]):
+        n[target, k] = n[source, k]
+    for t in range(seen):
+        z[target, t] = z[source, t]
 
 
 @compiled

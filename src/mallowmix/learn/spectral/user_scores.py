@@ -235,8 +235,10 @@ def _gibbs_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, 
     M, K = len(starts) - 1, len(alpha)
     out = np.zeros((M, 2, 2 * K))
     n, p, at_alpha = np.empty(K), np.empty(K), np.empty(K)
+    alpha_0 = 0.0
     for k in range(K):
         at_alpha[k] = digamma(alpha[k])
+        alpha_0 += alpha[k]
     for m in range(M):
         state = user_stream(key, first_user + m, _STEP, 0)
         count, total_weight = 0, 0.0
@@ -244,8 +246,9 @@ def _gibbs_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, 
             count += int(np.ceil(weight[row]))
             total_weight += weight[row]
         z = np.full(count, -1, np.int64)
-        n[:] = alpha
-        base = digamma(alpha.sum()) - digamma(alpha.sum() + total_weight)
+        for k in range(K):
+            n[k] = alpha[k]
+        base = digamma(alpha_0) - digamma(alpha_0 + total_weight)
         for sweep in range(-_BURN, 2 * sweeps):
             half, t = (0 if sweep < sweeps else 1), 0
             for row in range(starts[m], starts[m + 1]):
@@ -274,5 +277,7 @@ def _gibbs_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, 
             if sweep >= 0:
                 for k in range(K):
                     out[m, half, K + k] += alpha[k] * (base + digamma(n[k]) - at_alpha[k])
-        out[m] /= sweeps
+        for half in range(2):
+            for k in range(2 * K):
+                out[m, half, k] /= sweeps
     return out
