@@ -247,9 +247,27 @@ def test_names_of_tests_exist():
     assert sorted(quoted - defined_tests()) == []
 
 
+@pytest.mark.slow
+def test_every_statement_has_a_verdict_and_what_shows_it():
+    """A test or a file that is there; errata that are in paper.md."""
+    page = PAPER.with_name("statements.md")
+    rows = [line.split("|")[1:-1] for line in read(page).splitlines() if line.startswith("| ")]
+    rows = [[cell.strip() for cell in row] for row in rows if row[0].strip() != "statement"]
+    verdict = re.compile(r"reproduced|corrected|not |open: ")
+    assert len(rows) > 40 and all(len(row) == 3 and verdict.match(row[1]) for row in rows)
+    tests = {name for row in rows for name in re.findall(r"`(test_[^`]*)`", row[2])}
+    assert sorted(tests - defined_tests()) == []
+    files = [name for row in rows for name in re.findall(r"\]\(([^)]*)\)", row[2])]
+    assert [name for name in files if not (page.parent / name).exists()] == []
+    assert all("`test_" in row[2] or "](" in row[2] for row in rows)
+    errata = {int(n) for n in re.findall(r"^### E(\d+)\b", read(PAPER), re.M)}
+    named = {int(n) for row in rows for n in re.findall(r"\bE(\d+)\b", row[1])}
+    assert named <= errata
+
+
 def test_all_errata_are_there_once_and_in_order():
     numbers = [int(n) for n in re.findall(r"^### E(\d+)\b", read(PAPER), re.M)]
-    assert numbers == list(range(1, 29))
+    assert numbers == list(range(1, 30))
 
 
 @pytest.mark.parametrize("page", DOCS, ids=title)

@@ -1,5 +1,8 @@
 """Figure 4: settings chosen on training people for the task that is scored; the paper's method."""
 
+import csv
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -8,6 +11,7 @@ from command_line import run
 from film_ratings import N_FILMS, write_moviedata
 from mallowmix.errors import FitError
 from mallowmix.infer.heldout.completion import completion
+from mallowmix.infer.heldout.heldout_scores import paired_difference
 from mallowmix.model.table_model import TableModel
 from mallowmix.numerics.dirichlet import dirichlet_from_smallest, dirichlet_moments
 from mallowmix.paper.experiment import Request
@@ -173,3 +177,50 @@ def test_one_system_alone_by_command(films, tmp_path, monkeypatch):
     assert "nobody" in said and "'TM, not rounded'" in said
     _, said = run(*arguments, "--quick", code=2)
     assert "--full" in said
+
+
+@pytest.mark.slow
+def test_m4_and_tm_by_command_come_with_their_paired_margin(films, tmp_path, monkeypatch):
+    """The margin is the difference of the two rows; its standard error, by hand from each user's
+    own scores, is that of differences.
+    """
+    monkeypatch.setattr(figure4, "_KS", (2,))
+    kept = []
+    original = figure4.paired_difference
+    monkeypatch.setattr(
+        figure4, "paired_difference", lambda *pair: kept.append(pair) or original(*pair)
+    )
+    arguments = ("reproduce", "fig4", "--data", films, "-o", tmp_path)
+    said, _ = run(*arguments, "--system", "M4", "--system", "TM")
+    assert "6 of 6" in said
+    with (tmp_path / "fig4.csv").open(encoding="utf-8", newline="") as file:
+        rows = {(row["system"], row["method"]): row for row in csv.DictReader(file)}
+    assert {system for system, _ in rows} == {"M4", "TM", "M4 above TM"}
+    for method, (ours, theirs) in zip(("completion", "left-to-right"), kept, strict=True):
+        values = [float(rows[name, method]["log_likelihood"]) for name in ("M4", "TM")]
+        margin = rows["M4 above TM", method]
+        assert float(margin["log_likelihood"]) == pytest.approx(values[0] - values[1], abs=1e-12)
+        users = [
+            (a - b, n)
+            for (a, n), (b, _) in zip(ours.by_user.tolist(), theirs.by_user.tolist(), strict=True)
+            if n
+        ]
+        total = sum(n for _, n in users)
+        mean = sum(d for d, _ in users) / total
+        spread = sum((d - mean * n) ** 2 for d, n in users) * len(users) / (len(users) - 1)
+        assert float(margin["standard_error"]) == pytest.approx(spread**0.5 / total)
+        half = 1.96 * spread**0.5 / total
+        assert f"{mean:+.4f} ± {half:.4f}" in (tmp_path / "fig4.md").read_text(encoding="utf-8")
+    alone, _ = run(*arguments[:-1], tmp_path / "alone", "--system", "TM")
+    assert "2 of 2" in alone
+
+
+def test_scores_of_other_comparisons_are_not_paired():
+    people = mm.random_model(4, 2, seed=1).sample(5, 6, seed=2).comparisons
+    model = mm.random_model(4, 2, seed=3)
+    score = completion(model, people)
+    assert paired_difference(score, score).log_likelihood_per_comparison == 0
+    with pytest.raises(mm.errors.DataError, match="the same"):
+        paired_difference(score, completion(model, people.take_users(range(4))))
+    with pytest.raises(mm.errors.DataError, match="own"):
+        paired_difference(score, dataclasses.replace(score, by_user=None))

@@ -166,7 +166,13 @@ def _of_systems(tasks: Sequence[Any], systems: Sequence[str]) -> list[Any]:
             expected = "left out with this experiment"
             raise OptionError(option="system", value=system, expected=expected)
         check_choice("system", system, names)
-    return [task for task in tasks if not systems or task.system in systems]
+    return [task for task in tasks if not systems or _is_of(task, systems)]
+
+
+def _is_of(task: Any, systems: Sequence[str]) -> bool:
+    """Whether it is one of these, or the difference of two of them."""
+    compared = getattr(task, "compares", ())
+    return task.system in systems or (bool(compared) and set(compared) <= set(systems))
 
 
 def _write_report(

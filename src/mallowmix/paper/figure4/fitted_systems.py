@@ -9,6 +9,7 @@ from mallowmix.data.labels import Labels
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixWarning
 from mallowmix.fitting.fit import fit
+from mallowmix.infer.heldout.heldout_scores import Heldout
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.model.fit_options import SpectralOptions
@@ -32,6 +33,7 @@ from mallowmix.peers.tm import rounded as without_dispersion
 PAPER_SYSTEM = "M4, Algorithms 1–4"
 _EM_STEPS = 20  # of the mixture of BTL, from the components of the mixed-membership fit
 _FLOORS = FLOORS[2:-2]  # candidates for TM's ε, to begin with
+VERTEX_SYSTEMS = ("mixture of Mallows", "mixture of BTL")  # a user has one component
 _TUNED = ("TM", "TM, not rounded")  # whose settings are chosen for each scoring method
 
 
@@ -40,6 +42,13 @@ class FittedSystem(NamedTuple):
 
     model: Any
     settings: str = ""
+
+
+class ScoredSystem(NamedTuple):
+    """A system's score on the held-out users, and its settings."""
+
+    score: Heldout
+    settings: str
 
 
 class FittedSystems:
@@ -78,6 +87,27 @@ class FittedSystems:
             self.k, self._kept = k, {}
         name = f"{system}, {method}" if system in _TUNED else system
         return self._once(name, lambda: self._learn(system, method))
+
+    def scored(self, system: str, k: int, method: str) -> ScoredSystem:
+        """A system's score on the held-out users, computed once for each K.
+
+        Parameters
+        ----------
+        system, k, method
+            As in `fitted`.
+
+        Returns
+        -------
+        ScoredSystem
+            The log-likelihood, with each user's own, and the chosen settings.
+        """
+        model, settings = self.fitted(system, k, method)
+        users, vertices = self.split.held_out, system in VERTEX_SYSTEMS
+        score = self._once(
+            f"score of {system}, {method}",
+            lambda: scored_by(method, model, users, self.request, at_vertices=vertices),
+        )
+        return ScoredSystem(score, settings)
 
     def _once(self, name: str, compute: Any) -> Any:
         if name not in self._kept:

@@ -8,6 +8,7 @@ from mallowmix.paper.markdown import decimal_text, markdown_table, wrap_markdown
 from mallowmix.paper.pictures import save_picture
 
 SCORING_METHODS = ("completion", "left-to-right")
+MARGIN_SYSTEM = "M4 above TM"  # the row of the margin, whose standard error is paired by user
 _STYLES = {
     "M4": ("o-", "#08306b"),
     PAPER_SYSTEM: ("o:", "#4292c6"),
@@ -35,8 +36,10 @@ def report(rows: list[TextRow], tasks: list[Any]) -> ExperimentReport:
     ExperimentReport
         The page, the picture and the table.
     """
-    systems = list(dict.fromkeys(row["system"] for row in rows))
-    heading = ("scored by", "K", *systems, "M4 above TM")
+    systems = [
+        name for name in dict.fromkeys(row["system"] for row in rows) if name != MARGIN_SYSTEM
+    ]
+    heading = ("scored by", "K", *systems, MARGIN_SYSTEM)
     methods = dict.fromkeys(row["method"] for row in rows)
     lines = [_line(rows, method, k, systems) for method in methods for k in _ks(rows)]
     parts = [_before(rows), markdown_table(heading, lines), "", _verdict(rows), ""]
@@ -62,14 +65,25 @@ def _value(rows: list[TextRow], system: str, method: str, k: int) -> float | Non
 
 
 def _margin(rows: list[TextRow], method: str, k: int) -> float | None:
+    if (paired := _value(rows, MARGIN_SYSTEM, method, k)) is not None:
+        return paired
     ours, theirs = (_value(rows, system, method, k) for system in ("M4", "TM"))
     return ours - theirs if ours is not None and theirs is not None else None
 
 
 def _line(rows: list[TextRow], method: str, k: int, systems: list[str]) -> tuple[str, ...]:
-    margin = _margin(rows, method, k)
+    margin, half = _margin(rows, method, k), _half_width(rows, method, k)
     values = [decimal_text(_value(rows, system, method, k)) for system in systems]
-    return (method, str(k), *values, f"{margin:+.4f}" if margin is not None else "–")
+    said = f"{margin:+.4f}" if margin is not None else "–"
+    return (method, str(k), *values, said if half is None else f"{said} ± {half:.4f}")
+
+
+def _half_width(rows: list[TextRow], method: str, k: int) -> float | None:
+    """Half of the margin's 95% interval over users, where it was computed."""
+    for row in rows:
+        if (row["system"], row["method"], int(row["k"])) == (MARGIN_SYSTEM, method, k):
+            return 1.96 * float(row["standard_error"])
+    return None
 
 
 def _before(rows: list[TextRow]) -> str:
@@ -115,7 +129,9 @@ def _verdict(rows: list[TextRow]) -> str:
         return "M4 and TM were not both run."
     above = sum(margin > 0 for margin in margins)
     ends = f"by {min(margins):+.4f} to {max(margins):+.4f}"
-    return f"M4 is above TM in {above} of {len(margins)} comparisons, {ends} a comparison."
+    halves = [_half_width(rows, *pair) for pair in pairs]
+    paired = " (± half of a 95% interval over people, paired)" if any(halves) else ""
+    return f"M4 is above TM in {above} of {len(margins)} comparisons, {ends} a comparison{paired}."
 
 
 _AFTER = """\

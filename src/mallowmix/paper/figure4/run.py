@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from mallowmix._version import __version__
+from mallowmix.infer.heldout.heldout_scores import paired_difference
 from mallowmix.paper.experiment import Experiment, Request, Row, task_key
 from mallowmix.paper.figure4.fitted_systems import PAPER_SYSTEM, FittedSystems
 from mallowmix.paper.figure4.movielens_split import read_movielens_split
-from mallowmix.paper.figure4.report import SCORING_METHODS, report
-from mallowmix.paper.figure4.scoring import scored_by
+from mallowmix.paper.figure4.report import MARGIN_SYSTEM, SCORING_METHODS, report
 
 _KS, _QUICK_KS = (5, 10, 15, 20, 25), (5, 10)
 _KEY = ("system", "k", "size", "method")
@@ -21,20 +21,21 @@ _MEASURED = ("log_likelihood", "standard_error", "users", "comparisons", "settin
 _COLUMNS = (*_KEY, *_MEASURED, "version")
 # systems that share a fit stand together
 _GROUPS = (
-    ("M4", "TM"),
+    ("M4", "TM", MARGIN_SYSTEM),
     (PAPER_SYSTEM,),
     ("TM, not rounded",),
     ("mixed-membership BTL", "mixture of BTL"),
     ("mixture of Mallows",),
 )
+_MARGIN = ("M4", "TM")  # what the paper claims: the first is above the second
 _SLOW = (PAPER_SYSTEM, "TM, not rounded")  # Algorithms 2 and 3 take long at 200 films
-_VERTEX_SYSTEMS = ("mixture of Mallows", "mixture of BTL")  # a user has one component
 
 
 class Figure4Task(NamedTuple):
     """A system with K components, the size ("quick", "whole" or "full"), and how it is scored.
 
-    One ranking for all users is M4 with K = 1.
+    One ranking for all users is M4 with K = 1. The margin of M4 over TM is a row of its own, whose
+    standard error is that of users' own differences.
     """
 
     system: str
@@ -46,6 +47,11 @@ class Figure4Task(NamedTuple):
     def key(self) -> tuple[str, ...]:
         """What identifies its row."""
         return task_key(*self)
+
+    @property
+    def compares(self) -> tuple[str, ...]:
+        """The systems of which this is the difference."""
+        return _MARGIN if self.system == MARGIN_SYSTEM else ()
 
 
 def _tasks(request: Request) -> list[Figure4Task]:
@@ -68,9 +74,11 @@ def _rows(tasks: Iterable[Figure4Task], request: Request) -> Iterator[Row]:
         if split is None or systems is None:
             split = read_movielens_split(request.data, task.size)
             systems = FittedSystems(split, request)
-        model, settings = systems.fitted(task.system, task.k, task.method)
-        at_vertices = task.system in _VERTEX_SYSTEMS
-        found = scored_by(task.method, model, split.held_out, request, at_vertices=at_vertices)
+        if task.compares:
+            ours, theirs = (systems.scored(name, task.k, task.method) for name in task.compares)
+            found, settings = paired_difference(ours.score, theirs.score), ""
+        else:
+            found, settings = systems.scored(task.system, task.k, task.method)
         measured = (
             found.log_likelihood_per_comparison,
             found.standard_error,

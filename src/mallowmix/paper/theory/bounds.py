@@ -113,13 +113,23 @@ def _perturbation(
     s = radius / rho_max - tau
     # slope·c + ½ exp(−(rate·c)²/2)
     slope, rate = (1 / (math.sqrt(2 * math.pi) * rho_min), s / (tau * rho_max))
-    return (n_components - 1) * _least(slope, rate)
+    return (n_components - 1) * least_sum(slope, rate)
 
 
-def _least(slope: float, rate: float) -> float:
+def least_sum(slope: float, rate: float) -> float:
     """The least over c ≥ 0 of slope·c + ½ exp(−(rate·c)²/2).
 
     It is at c = 0 or where x e^{−x²/2} = 2 slope/rate, x = rate·c > 1.
+
+    Parameters
+    ----------
+    slope, rate : float
+        Positive.
+
+    Returns
+    -------
+    float
+        At most ½.
     """
     target = (2 * slope / rate) ** 2
     if target == 0 or target >= math.exp(-1):
