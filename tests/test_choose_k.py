@@ -13,7 +13,6 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import counted_users, split_users
 from mallowmix.errors import OptionError
 from mallowmix.fitting.k_rules import Evidence, ratio, recommend
-from mallowmix.fitting.k_search import numbers_to_try
 from mallowmix.fitting.k_users import make_choice_folds
 from mallowmix.infer.heldout.completion import completion
 from mallowmix.infer.heldout.held_out_rows import predict_held_out
@@ -176,11 +175,6 @@ def test_names_of_numbers():
     assert recommend(rows, 7)[1].startswith("7: an eighth component")
     rows = [evidence(k, [3, 4, 5, 4]) for k in (7, 10)]
     assert recommend(rows, 7)[1].startswith("7: a model of 10 components")
-
-
-def test_the_numbers_to_try():
-    assert list(numbers_to_try(20)) == [1, 2, 3, 4, 5, 6, 8, 10, 13, 17]
-    assert list(numbers_to_try(1)) == [1]
 
 
 def test_the_error_of_a_ratio_by_the_jackknife():

@@ -15,7 +15,7 @@ import mallowmix as mm
 from mallowmix.checks.preference_cycles import _majorities, preference_cycle
 from mallowmix.checks.unsure_components import Doubt, unsure_components
 from mallowmix.errors import FitWarning
-from mallowmix.infer.pooled_ranking import TIED, position_ends
+from mallowmix.infer.pooled_ranking import TIED, _ends, _few_ends, position_ends
 from mallowmix.report import make_report
 from tests.command_line import run
 from tests.planted import planted
@@ -62,6 +62,15 @@ def test_at_phi_1_no_position_is_claimed():
     assert board.rank_low.tolist() == [1] * 5 and board.rank_high.tolist() == [5] * 5
     sure = mm.rank(mm.M4.from_orders([list("abcde")], phi=0.5))[0]
     assert [(line.low, line.high) for line in sure] == [(n, n) for n in range(1, 6)]
+
+
+@pytest.mark.parametrize("Q", [1, 4, 30])
+def test_positions_of_few_and_of_many_values_are_the_same(Q):
+    """Near ties, ties, and gaps of just the size that counts."""
+    random = np.random.default_rng(Q)
+    values = np.round(random.random((50, Q)), 2) + random.choice([0, TIED / Q, 0.1 * TIED / Q], Q)
+    order = np.argsort(-values, axis=1, kind="stable")
+    assert np.array_equal(_few_ends(values, TIED / Q), _ends(values, order, TIED / Q))
 
 
 def test_the_commands_show_it_as_unsure(tmp_path):

@@ -15,6 +15,7 @@ import mallowmix as mm
 from mallowmix.cli.compile_note import FIRST_FIT_SECONDS, watch_compiling
 from mallowmix.numerics import kernel_cache
 from mallowmix.numerics.compiled import compiled
+from tests import command_line
 
 SOURCE = Path(mm.__file__).parent
 ONE_KERNEL = ("separability", "--n-items", "4", "-k", "2", "--n-draws", "3", "--phi", "0.1")
@@ -98,15 +99,16 @@ def test_compiling_is_noticed_and_loading_is_not():
 
 
 @pytest.mark.slow
-def test_showing_a_model_imports_no_heavy_package(tmp_path):
-    """Each of these takes longer to import than all that `show` does."""
+@pytest.mark.parametrize("command", ["show", "rank"])
+def test_showing_a_model_imports_no_heavy_package(command, tmp_path):
+    """Each of these takes longer to import than all that the command does."""
     model = mm.M4.from_orders([["a", "b", "c"], ["c", "b", "a"]], phi=0.3)
     mm.save(model, tmp_path / "model.m4")
     script = (
         "import sys\n"
         "from typer.testing import CliRunner\n"
         "from mallowmix.cli import app\n"
-        f"done = CliRunner().invoke(app, ['show', {str(tmp_path / 'model.m4')!r}])\n"
+        f"done = CliRunner().invoke(app, [{command!r}, {str(tmp_path / 'model.m4')!r}])\n"
         "heavy = 'numba llvmlite pyarrow narwhals scipy sklearn plotly pandas polars xarray'\n"
         "print(done.exit_code, *(name for name in heavy.split() if name in sys.modules))\n"
     )
@@ -114,6 +116,26 @@ def test_showing_a_model_imports_no_heavy_package(tmp_path):
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["0"]
+
+
+@pytest.mark.slow
+def test_rank_of_a_person_imports_no_pandas_and_says_the_same(tmp_path):
+    model = mm.M4.from_orders([["a", "b", "c"], ["c", "b", "a"]], phi=0.3)
+    mm.save(model, tmp_path / "model.m4")
+    (tmp_path / "votes.csv").write_text("user,winner,loser\nann,a,b\nann,b,c\nbob,c,a\n")
+    words = ["rank", str(tmp_path / "model.m4"), str(tmp_path / "votes.csv"), "--user", "ann"]
+    script = (
+        "import atexit, sys\n"
+        "from mallowmix.cli import main\n"
+        "atexit.register(lambda: print('pandas' in sys.modules, file=sys.stderr))\n"
+        f"sys.argv = ['mallowmix', *{[*words, '--json']!r}]\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stderr.split()[-1] == "False"
+    assert done.stdout == command_line.run(*words, "--json")[0]
 
 
 @compiled(inline="always")

@@ -43,6 +43,7 @@ from mallowmix.cli.show import show_command
 from mallowmix.cli.simulate import simulate_command
 from mallowmix.cli.update import update_command
 from mallowmix.cli.weights import weights_command
+from mallowmix.cli.without_pandas import leave_pandas_out
 
 _EPILOG = (
     "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
@@ -178,6 +179,7 @@ def _root(
 
 def main() -> NoReturn:
     """The entry point."""
+    leave_pandas_out(sys.argv[1:])
     command = typer.main.get_command(app)
     command.main(prog_name="mallowmix")
     raise AssertionError("Group.main always exits")

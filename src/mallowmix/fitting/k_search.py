@@ -1,13 +1,12 @@
 """One procedure for the number of components, behind `fit`, `choose_k` and the report.
 
 A model of each number predicts what is held out of users whom it was not learnt from, with the
-likelihood weight that predicts the users of the other folds best. Larger numbers are tried as long
-as the best one lies at the edge of those tried.
+likelihood weight that predicts the users of the other folds best. Which numbers are tried is in
+`fitting.k_numbers`.
 """
 
 import math
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +19,7 @@ from mallowmix.engine import Engine, ThreadEngine, make_blocks
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.errors import MallowmixWarning
 from mallowmix.fitting.k_choice import Choice, KRow
+from mallowmix.fitting.k_numbers import search_numbers
 from mallowmix.fitting.k_rules import (
     SAME,
     Evidence,
@@ -47,7 +47,6 @@ from mallowmix.typing import Array, Progress
 _LEAST_USERS = 8  # fewer cannot be split into folds and halves
 _MOST = 40  # components, of the numbers that are tried without being asked for
 _FEW_NUMBERS = 6  # about how many numbers are tried, for the progress
-_BEYOND = 2  # numbers above the best one that must be no better before the search ends
 _TYPICAL = 3.0  # median users, for which the most active may count: their few do not decide
 LIKELIHOOD_GRID = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
 
@@ -145,39 +144,27 @@ def largest_number(users: Comparisons) -> int:
     return max(1, min(users.n_users // 2, n_pairs + 1))
 
 
-def numbers_to_try(most: int) -> Iterator[int]:
-    """1, 2, 3, 4, 5, 6, 8, 10, 13, … up to `most`."""
-    k = 1
-    while k <= most:
-        yield k
-        k = k + 1 if k < 6 else -(-5 * k // 4)
-
-
 def _try_numbers(work: _Work, ks: list[int] | None) -> list[Evidence]:
     """Those that were asked for, with 1; or as many as are needed, and the neighbours."""
     most = largest_number(work.users)
     if ks is not None:
         return [_evidence(work, k) for k in sorted({1, *ks}) if k <= most]
-    most, found = min(most, _MOST), []
-    for k in numbers_to_try(most):
+    found: list[Evidence] = []
+
+    def attempt(k: int) -> None:
         found.append(_evidence(work, k))
-        if len(found) > _BEYOND and not _at_edge(found):
-            break
-    while missing := _neighbours(found, most):
-        found = sorted([*found, *(_evidence(work, k) for k in missing)], key=lambda row: row.k)
-    return found
+
+    search_numbers(
+        attempt, lambda: _smallest_best(found).k, lambda: within_one_error(found).k,
+        min(most, _MOST),
+    )  # fmt: skip
+    return sorted(found, key=lambda row: row.k)
 
 
-def _at_edge(found: list[Evidence]) -> bool:
-    """Whether one of the last numbers predicts better than all before them."""
-    before = best_of(found[:-_BEYOND])
-    return any(row.mean > before.mean + SAME for row in found[-_BEYOND:])
-
-
-def _neighbours(found: list[Evidence], most: int) -> list[int]:
-    """One fewer and one more than the number that would be chosen, where they were not tried."""
-    chosen, tried = within_one_error(found).k, {row.k for row in found}
-    return [k for k in (chosen - 1, chosen + 1) if 1 <= k <= most and k not in tried]
+def _smallest_best(found: list[Evidence]) -> Evidence:
+    """The smallest number that predicts as well as the best but for next to nothing."""
+    most = best_of(found).mean
+    return min((row for row in found if row.mean >= most - SAME), key=lambda row: row.k)
 
 
 def _evidence(work: _Work, k: int) -> Evidence:

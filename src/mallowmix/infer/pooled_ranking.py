@@ -24,6 +24,7 @@ from mallowmix.numerics.compiled import compiled
 from mallowmix.typing import Array
 
 TIED = 0.001  # of the gap between evenly spread win rates, 1 / Q: closer items are tied
+_FEW_DIFFERENCES = 4_000_000  # of values: so many take some hundredths of a second
 
 
 def pooled_win_rates(block: Block, predictor: Predictor) -> Array:
@@ -135,9 +136,20 @@ def position_ends(values: Array) -> NDArray[np.int64]:
     [[1, 2, 2, 4], [1, 3, 3, 4]]
     """
     Q = values.shape[-1]
-    order = np.argsort(-values, axis=-1, kind="stable").reshape(-1, Q)
-    ends = _ends(np.ascontiguousarray(values, np.float64).reshape(-1, Q), order, TIED / Q)
+    rows = np.ascontiguousarray(values, np.float64).reshape(-1, Q)
+    if rows.size * Q <= _FEW_DIFFERENCES:
+        ends = _few_ends(rows, TIED / Q)
+    else:
+        ends = _ends(rows, np.argsort(-rows, axis=-1, kind="stable"), TIED / Q)
     return ends.reshape(*values.shape[:-1], 2, Q)
+
+
+def _few_ends(values: Array, gap: float) -> NDArray[np.int64]:
+    """The same as `_ends` by all differences, without Numba, whose import would take longer."""
+    larger = values[:, None, :] - values[:, :, None]  # of each other item
+    first = 1 + (larger >= gap).sum(axis=2)
+    last = (-larger < gap).sum(axis=2)
+    return np.stack([first, last], axis=1)
 
 
 @compiled

@@ -31,7 +31,7 @@ from mallowmix.typing import Array
 
 _STEP_START, _STEP_NULL = Step.SUBSPACE, int(Step.NULL_SIGNS)
 # a block's c_m, the signed sum of each row's tokens, and ¼ for halves of ties (or nothing)
-Rows = tuple[Array, NDArray[np.floating], Array]
+Rows = tuple[Array, Array, Array]
 
 
 def count_pairs(blocks: list[Block], engine: Engine) -> Array:
@@ -107,11 +107,9 @@ def _rows_step(block: Block, key: np.uint64 | None, state: None) -> tuple[float,
     # for the noise edge the halves have signs of their own
     ties = np.empty(0) if ties is None or key is not None else ties
     n, c = _user_scale(block.starts, block.weight, ties)
-    sums = (
-        block.weight
-        if key is None
-        else _random_sums(block.starts, block.weight, key, block.first_user)
-    )
+    sums = block.weight
+    if key is not None:  # as wide as weights, so that `_signed_pass` is compiled once
+        sums = _random_sums(block.starts, block.weight, key, block.first_user).astype(np.float64)
     return float(block.user_weight @ np.where(c > 0, n, 0)), (c * block.user_weight, sums, ties)
 
 
