@@ -64,11 +64,11 @@ def mixed_people(seed: int) -> list[Answers]:
 def split_answers(people: list[Answers], seed: int, held_out: float = HELD_OUT) -> Split:
     """Single comparisons held out at random; the people are learnt from too."""
     random = np.random.default_rng(seed)
-    given, asked, person = [], [], []
+    given, hidden_rows, person = [], [], []
     for number, (winner, loser) in enumerate(people):
         hidden = random.random(len(winner)) < held_out
         if hidden.any() and not hidden.all():
             given.append((winner[~hidden], loser[~hidden]))
-            asked.append((winner[hidden], loser[hidden]))
+            hidden_rows.append((winner[hidden], loser[hidden]))
             person.append(number)
-    return Split(given, given, asked, np.array(person, np.int64))
+    return Split(given, given, hidden_rows, np.array(person, np.int64))

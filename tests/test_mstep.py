@@ -10,12 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
+from mallowmix.learn.spectral import likelihood_tables
 from mallowmix.learn.spectral.mallows_mstep import (
     MallowsComponents,
     beta_table,
     expected_log_likelihood,
     update_components,
 )
+from mallowmix.model import dispersion
 from mallowmix.model.dispersion import LEAST_PHI, MOST_PHI, best_phi, fit_phi, phi_of_counts
 from oracles import beta
 from planted import planted
@@ -174,3 +176,19 @@ def test_the_peak_of_a_curve():
     assert best_phi(grid, np.zeros(5)) == 0.8
     # never beyond the neighbours
     assert 0.1 <= best_phi(grid, np.array([-1e9, -1.0, 0.0, -1e-12, -5.0])) <= 0.4
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        lambda: likelihood_tables._kept_weights(5, 0.3),
+        lambda: likelihood_tables._weights_by_phi(5),
+        lambda: dispersion._curves(5),
+        lambda: dispersion._log_beta_by_phi(5, 1e-6)[0],
+        lambda: dispersion._log_beta_by_phi(5, 1e-6)[1],
+    ],
+)
+def test_what_is_kept_for_later_calls_cannot_be_changed(kept):
+    assert kept() is kept()
+    with pytest.raises(ValueError, match="read-only"):
+        kept()[0, 0] = 1.0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mallowmix as mm
+from mallowmix.data.frames import FramedResult
 from mallowmix.errors import DataError
 from tests.test_help_words import cells
 
@@ -140,3 +141,11 @@ def test_weights_that_are_none_are_an_error(model):
         with pytest.raises(DataError, match="at least 0 and sum to one"):
             model.probability(theta, "pizza", "tacos")
     assert 0 < model.probability([0.5, 0.5], "pizza", "tacos") < 1
+
+
+def test_a_framed_result_needs_columns():
+    class Nothing(FramedResult):
+        pass
+
+    with pytest.raises(TypeError, match="abstract"):
+        Nothing()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,14 +33,14 @@ def as_frame(columns: Mapping[str, Any] | pa.Table, like: Any = None) -> Any:
     return nw.from_arrow(table, backend=backend).to_native()
 
 
-class FramedResult:
+class FramedResult(ABC):
     """A result with `columns` that becomes a dataframe of its caller's kind."""
 
     frame_kind: str | None = None
 
+    @abstractmethod
     def columns(self) -> dict[str, Any]:
         """The columns of the table, by name."""
-        raise NotImplementedError
 
     def to_frame(self, like: Any = None) -> Any:
         """The `columns` as a dataframe.

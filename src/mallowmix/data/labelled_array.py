@@ -1,6 +1,6 @@
 """Results with labels: an array with the labels of its rows and columns, and tables of it."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +11,7 @@ from mallowmix.data.frames import FramedResult
 from mallowmix.typing import Array
 
 
-class LabelledArray(FramedResult, NDArrayOperatorsMixin, ABC):
+class LabelledArray(FramedResult, NDArrayOperatorsMixin):
     """The base of results about users: the numbers in `values`, their labels beside them.
 
     It can be used wherever an array can (indexing, arithmetic, NumPy's functions, the methods of an

@@ -123,7 +123,10 @@ def _log_beta_by_phi(n_items: int, floor: float) -> tuple[Array, Array]:
     """(grid, Q) log β(g) and log(1 − β(g)) for every φ of `EM_GRID`."""
     tables = [gap_probabilities(n_items, phi) for phi in EM_GRID]
     win, lose = np.array([t.win for t in tables]), np.array([t.lose for t in tables])
-    return np.log(np.minimum(win, 1 - floor)), np.log(np.maximum(lose, max(floor, _TINY)))
+    logs = np.log(np.minimum(win, 1 - floor)), np.log(np.maximum(lose, max(floor, _TINY)))
+    for each in logs:
+        each.setflags(write=False)  # kept for the next call
+    return logs
 
 
 def best_phi(grid: Array, value: Array) -> float:
@@ -157,7 +160,9 @@ def phi_of_curve(beta: Array, sigma: NDArray[np.int32]) -> float:
 @lru_cache(maxsize=4)
 def _curves(n_items: int) -> Array:
     """(grid, Q−1) β(g) by φ."""
-    return np.array([gap_probabilities(n_items, phi).win[1:] for phi in TABLE_GRID])
+    curves = np.array([gap_probabilities(n_items, phi).win[1:] for phi in TABLE_GRID])
+    curves.setflags(write=False)  # kept for the next call
+    return curves
 
 
 def phi_of_beta(beta: Array, sigma: NDArray[np.int32]) -> float:

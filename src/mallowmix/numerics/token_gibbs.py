@@ -5,7 +5,7 @@ three tokens, of 1, 1 and ½. With n_k = α_k + what the user's other tokens add
 p(z = k | rest) ∝ β_(w),k n_k.
 
 Monte-Carlo EM, the draws of a user's weights and the chains of a prior all use `sweep_tokens`. Two
-kernels have loops of their own and share `pick_component` alone: users' scores add up every token's
+kernels have loops of their own and share `component_at`: users' scores add up every token's
 probabilities on the way (`learn.spectral.user_scores`), and the filter of left-to-right holds
 many particles at once (`infer.heldout.left_to_right`).
 """
@@ -42,6 +42,26 @@ def pick_component(beta, share, u, p):
         p[j] = total
     u *= total
     while k < len(p) - 1 and u >= p[k]:
+        k += 1
+    return k
+
+
+@compiled(inline="always")
+def component_at(p, total, u):
+    """Draw a component k with probability p_k / total.
+
+    Parameters
+    ----------
+    p : (K,) array
+        Not normalised.
+    total : float
+        Their sum.
+    u : float
+        A uniform on [0, 1); what is left of u · total after each p_k decides.
+    """
+    rest, k = u * total, 0
+    while k < len(p) - 1 and rest >= p[k]:
+        rest -= p[k]
         k += 1
     return k
 

@@ -19,7 +19,8 @@ from mallowmix.readers.unpacked_limit import check_unpacked, most_unpacked
 
 _BROKEN = (pa.ArrowException, OSError, ValueError, OverflowError)
 _LEAST_BYTES = 4  # that a value takes in memory: the offset of a text, a number
-_ROWS = 1 << 16  # at a time
+_ROWS, _FEW = 1 << 16, 1 << 10  # at a time; the latter where labels may grow from row to row
+_BYTES = "BYTE_ARRAY"
 
 
 def parquet_names(path: Path) -> list[str]:
@@ -53,23 +54,33 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
 def parquet_batches(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
     """Yield rows of `read_parquet`, some at a time; a FileError before the limit is passed."""
     with _explained(path):
-        chunks = _chunks(path, columns)
-        _check_footer(path, chunks)
-        labels = {each.path_in_schema for each in chunks if each.physical_type == "BYTE_ARRAY"}
-        labels -= {each.path_in_schema for each in chunks if _may_grow(each)}
+        check_parquet(path, columns)
+        labels = [each.path for each in _leaves(path, columns) if each.physical_type == _BYTES]
         unpacked = 0
-        with pq.ParquetFile(path, read_dictionary=sorted(labels)) as file:
-            for batch in file.iter_batches(_rows_at_a_time(path, chunks), columns=columns):
-                batch.validate(full=True)  # text is UTF-8, offsets point into it
-                unpacked += sum(map(_unpacked_bytes, batch.columns))
-                check_unpacked(path, unpacked)
-                yield _decoded(batch)
+        with pq.ParquetFile(path, read_dictionary=labels) as numbered, pq.ParquetFile(path) as bare:
+            for group in range(numbered.num_row_groups):
+                try:
+                    batches, unpacked = _group(path, numbered, group, columns, unpacked, _ROWS)
+                except OSError:
+                    # texts are written as what they add to the one before: Arrow cannot number
+                    # these; what is damaged fails again
+                    rows = _few_rows(path, bare.metadata.row_group(group).total_byte_size)
+                    batches, unpacked = _group(path, bare, group, columns, unpacked, rows)
+                yield from map(_decoded, batches)
 
 
 def check_parquet(path: Path, columns: Sequence[str] | None = None) -> None:
-    """Raise a FileError where a file's own footer says that it unpacks to more than it may."""
+    """Raise a FileError where a file's own footer says that it unpacks to more than it may.
+
+    The footer's entries of single columns are not looked at: Arrow ends the process where one is
+    damaged.
+    """
     with _explained(path):
-        _check_footer(path, _chunks(path, columns))
+        found = pq.read_metadata(path)
+        groups = [found.row_group(n) for n in range(found.num_row_groups)]
+        n_values = sum(group.num_rows for group in groups) * len(_leaves(path, columns))
+        n_bytes = sum(group.total_byte_size for group in groups)  # of all columns
+        check_unpacked(path, max(n_bytes, n_values * _LEAST_BYTES))
 
 
 @contextmanager
@@ -88,32 +99,32 @@ def _explained(path: Path) -> Iterator[None]:
         ) from None
 
 
-def _chunks(path: Path, columns: Sequence[str] | None) -> list[Any]:
-    """What the footer says of each wanted column of each group of rows."""
-    found = pq.read_metadata(path)
-    groups = map(found.row_group, range(found.num_row_groups))
-    chunks = [group.column(n) for group in groups for n in range(group.num_columns)]
+def _leaves(path: Path, columns: Sequence[str] | None) -> list[Any]:
+    """The columns of values that the wanted columns are made of."""
+    schema = pq.read_metadata(path).schema
+    leaves = [schema.column(n) for n in range(len(schema))]
     if columns is None:
-        return chunks
+        return leaves
     wanted = tuple(f"{name}." for name in columns)
-    return [each for each in chunks if f"{each.path_in_schema}.".startswith(wanted)]
+    return [each for each in leaves if f"{each.path}.".startswith(wanted)]
 
 
-def _check_footer(path: Path, chunks: list[Any]) -> None:
-    sizes = (max(each.total_uncompressed_size, each.num_values * _LEAST_BYTES) for each in chunks)
-    check_unpacked(path, sum(sizes))
-
-
-def _may_grow(chunk: Any) -> bool:
-    """Whether a text is written as what it adds to the one before; Arrow does not number these."""
-    is_text = chunk.physical_type == "BYTE_ARRAY"
-    return is_text and any("DELTA" in encoding for encoding in chunk.encodings)
-
-
-def _rows_at_a_time(path: Path, chunks: list[Any]) -> int:
+def _few_rows(path: Path, n_bytes: int) -> int:
     """Few enough rows that labels which grow from row to row stay within the limit together."""
-    growing = [each.total_uncompressed_size for each in chunks if _may_grow(each)]
-    return max(1, min(_ROWS, most_unpacked(path) // max(growing, default=1)))
+    return max(1, min(_FEW, most_unpacked(path) // max(n_bytes, 1)))
+
+
+def _group(
+    path: Path, file: Any, group: int, columns: Sequence[str] | None, unpacked: int, rows: int
+) -> tuple[list[pa.RecordBatch], int]:
+    """A group of rows as batches of so many, and the bytes that all rows up to here unpack to."""
+    batches = []
+    for batch in file.iter_batches(rows, row_groups=[group], columns=columns):
+        batch.validate(full=True)  # text is UTF-8, offsets point into it
+        unpacked += sum(map(_unpacked_bytes, batch.columns))
+        check_unpacked(path, unpacked)
+        batches.append(batch)
+    return batches, unpacked
 
 
 def _unpacked_bytes(values: pa.Array) -> int:

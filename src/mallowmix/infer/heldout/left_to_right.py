@@ -27,7 +27,7 @@ from mallowmix.infer.heldout.heldout_scores import (
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, philox, splitmix
-from mallowmix.numerics.token_gibbs import user_stream
+from mallowmix.numerics.token_gibbs import component_at, user_stream
 from mallowmix.typing import Array, Progress
 
 FORMS = ("filter", "mean-of-products", "product-of-means")
@@ -225,18 +225,13 @@ def _copy(source, target, seen, n, z):
 @compiled
 def _draw(z, n, p, code, piece, beta, t, state):
     """Draw the component of token t, P(z = k) ∝ β_(w),k (α_k + n_k), count it; the sum over k."""
-    K, total = len(n), 0.0
-    for k in range(K):
+    total = 0.0
+    for k in range(len(n)):
         p[k] = beta[code[t], k] * n[k]
         total += p[k]
     state, u = splitmix(state)
-    u *= total
-    k = 0
-    while k < K - 1 and u >= p[k]:
-        u -= p[k]
-        k += 1
-    z[t] = k
-    n[k] += piece[t]
+    z[t] = component_at(p, total, u)
+    n[z[t]] += piece[t]
     return total, state
 
 

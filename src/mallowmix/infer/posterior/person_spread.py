@@ -102,10 +102,10 @@ class PersonSpread:
         deviation = draws - self._centre(draws)
         c = np.einsum("c,cdn,cdm->nm", self.each[:, 0], deviation, self.deviation, optimize=True)
         variance = np.einsum("c,cdn->n", self.each[:, 0], deviation**2)
-        people = ((c - c.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+        sandwich = ((c - c.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
         noise = variance * self.variances / self._effective(draws)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.sqrt(np.maximum(people - noise, 0) / variance)
+            ratio = np.sqrt(np.maximum(sandwich - noise, 0) / variance)
         return np.where(variance > 1e-12, np.clip(ratio, *_SCALES), 1.0)
 
     def _effective(self, draws: Array) -> Array:

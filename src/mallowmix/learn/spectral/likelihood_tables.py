@@ -144,6 +144,7 @@ def _weights_by_phi(n_items: int) -> Array:
     weights = np.empty((len(TABLE_GRID), n_items * N_NODES))
     for i, phi in enumerate(TABLE_GRID):
         weights[i] = _spline_weights(n_items, phi).ravel()
+    weights.setflags(write=False)  # kept for the next call
     return weights
 
 
@@ -152,7 +153,12 @@ def _spline_weights(n_items: int, phi: float) -> Array:
     return _BASIS(_logit(gap_probabilities(n_items, phi).win))
 
 
-_kept_weights = lru_cache(maxsize=32)(_spline_weights)  # a cycle asks for the same ones repeatedly
+@lru_cache(maxsize=32)
+def _kept_weights(n_items: int, phi: float) -> Array:
+    """The same, kept: a cycle asks for the same ones repeatedly."""
+    weights = _spline_weights(n_items, phi)
+    weights.setflags(write=False)
+    return weights
 
 
 def _logit(beta: Array) -> Array:

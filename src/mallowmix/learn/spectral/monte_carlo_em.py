@@ -24,6 +24,13 @@ from mallowmix.numerics.dirichlet import polya_from_histogram
 from mallowmix.numerics.randomness import as_key
 from mallowmix.typing import Array, Progress
 
+# Parts of all K · Q positions that may move in a cycle: for burn-in to end, and at the end of all.
+FEW_MOVED, CONVERGED = 0.3, 0.02
+NO_FEWER = 0.7  # of the positions that moved in the cycle before: they move by chance alone
+LEAST_GAIN = 0.15  # of a new draw in the averaged tables: older ones are forgotten
+DISCARDED = 2  # passes before α is estimated
+MOVE_TOGETHER = 2  # of the components that a user mixes
+
 
 class MonteCarlo(NamedTuple):
     """The outcome of Monte-Carlo EM."""
@@ -55,8 +62,8 @@ def monte_carlo_em(
     A cycle moves every component once. θ is drawn, not estimated, so that the components converge
     to a maximum of the marginal likelihood. Burn-in ends when the rankings move no less than in
     the cycle before. Then the tables of successive draws are averaged (stochastic approximation,
-    weights 1/(i+1), at least 0.15), which removes the noise of single draws, until no more than
-    one position in fifty moves.
+    weights 1/(i+1), at least `LEAST_GAIN`), which removes the noise of single draws, until no more
+    than one position in fifty moves.
 
     Parameters
     ----------
@@ -95,13 +102,14 @@ def monte_carlo_em(
     for cycle in range(max_burn_in):
         moved.append(run.cycle(gain=1.0))
         _show(progress, "burn in", cycle + 1, max_burn_in)
-        stationary = moved[-1] < 0.3 * n_positions and moved[-1] >= 0.7 * moved[max(0, cycle - 1)]
+        before = moved[max(0, cycle - 1)]
+        stationary = moved[-1] < FEW_MOVED * n_positions and moved[-1] >= NO_FEWER * before
         if cycle + 1 >= min_burn_in and (moved[-1] == 0 or stationary):
             break
     for i in range(max_average):
-        moved.append(run.cycle(gain=max(1 / (i + 1), 0.15)))
+        moved.append(run.cycle(gain=max(1 / (i + 1), LEAST_GAIN)))
         _show(progress, "averaging", i + 1, max_average)
-        if i + 1 >= min_average and moved[-1] <= 0.02 * n_positions:
+        if i + 1 >= min_average and moved[-1] <= CONVERGED * n_positions:
             break
     return MonteCarlo(run.components, run.alpha, run.chains, moved)
 
@@ -160,7 +168,7 @@ class _Run:
             moved += int(np.count_nonzero(new.sigma != self.components.sigma))
             self.components = new
             # the first draws depend on their initialisation, and would make users look too mixed
-            if self.passes > 2:
+            if self.passes > DISCARDED:
                 self.alpha = polya_from_histogram(self.histogram, self.alpha)
             # Moving all components at once overshoots when users mix many: about two of those that
             # they mix may move together.
@@ -180,7 +188,7 @@ def groups(squares: float, n_users: float, n_components: int) -> int:
     n_components : int
         K.
     """
-    return int(np.clip(round(n_users / max(squares, 1e-300) / 2), 1, n_components))
+    return int(np.clip(round(n_users / max(squares, 1e-300) / MOVE_TOGETHER), 1, n_components))
 
 
 def _with_phi(tables: Tables, components: MallowsComponents) -> MallowsComponents:

@@ -18,7 +18,7 @@ from mallowmix.model.mallows import beta_matrix
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, child_seed, splitmix
 from mallowmix.numerics.special import digamma
-from mallowmix.numerics.token_gibbs import user_stream
+from mallowmix.numerics.token_gibbs import component_at, user_stream
 from mallowmix.typing import Array, Positions
 
 _STEP, _BURN = int(Step.USER_SCORES), 30
@@ -266,13 +266,8 @@ def _gibbs_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, 
                         for k in range(K):
                             out[m, half, k] += w * p[k] / total * slope[code, k]
                     state, u = splitmix(state)
-                    u *= total
-                    k = 0
-                    while k < K - 1 and u >= p[k]:
-                        u -= p[k]
-                        k += 1
-                    z[t] = k
-                    n[k] += w
+                    z[t] = component_at(p, total, u)
+                    n[z[t]] += w
                     t += 1
             if sweep >= 0:
                 for k in range(K):
