@@ -199,7 +199,8 @@ def main() -> None:
     """Disturb all commands, and keep the counts."""
     parser = argparse.ArgumentParser("python -m benchmarks.faults", description=__doc__)
     parser.add_argument("--kills", type=int, default=100, help="of each command")
-    parser.add_argument("--only", nargs="*", default=list(COMMANDS), help="these commands alone")
+    names = list(COMMANDS)
+    parser.add_argument("--only", nargs="*", default=names, choices=names, help="these alone")
     options = parser.parse_args()
     result = run(options.kills, options.only)
     save("faults", result, RESULTS)

@@ -15,7 +15,7 @@ import mallowmix as mm
 from mallowmix.checks.preference_cycles import _majorities, preference_cycle
 from mallowmix.checks.unsure_components import Doubt, unsure_components
 from mallowmix.errors import FitWarning
-from mallowmix.infer.pooled_ranking import TIED, _ends, _few_ends, position_ends
+from mallowmix.infer.pooled_ranking import TIED, _ends, _few_ends, position_ends, positions_of
 from mallowmix.report import make_report
 from tests.command_line import run
 from tests.planted import planted
@@ -208,3 +208,14 @@ def test_a_component_that_nobody_follows_and_too_many_are_said_and_shown():
     assert found.unsure == unsure
     for each in unsure:
         assert each.sentence() in found.words()
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 3, 4), (5, 1, 1, 4)])
+def test_positions_along_the_last_axis(shape):
+    """Against a count of the values above, and of equal ones before, one row at a time."""
+    values = np.random.default_rng(3).integers(0, 4, shape).astype(float)
+    found = positions_of(values)
+    assert found.shape == shape
+    for row, positions in zip(values.reshape(-1, 4), found.reshape(-1, 4), strict=True):
+        above = [sum(row > row[i]) + sum(row[:i] == row[i]) + 1 for i in range(4)]
+        assert positions.tolist() == above

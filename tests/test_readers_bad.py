@@ -629,6 +629,14 @@ def test_the_fuzzer_notices_a_foreign_error_and_a_file_that_is_not_read(monkeypa
     assert fuzz_readers.read_some("battles.csv", 1, 60)["found"]["foreign"] > 0
 
 
+@pytest.mark.slow
+def test_a_damaged_footer_of_parquet_does_not_end_the_process():
+    """Arrow aborts where it is asked for the entry of a column that has a damaged histogram."""
+    for number in (1923, 1979):
+        counted = fuzz_readers._child("plain.parquet", number, number + 1)
+        assert isinstance(counted, dict) and not counted["foreign"], counted
+
+
 def test_the_fuzzer_notices_a_row_that_is_lost():
     table = Table(["user", "winner", "loser"], [["u", "a", "b"], ["u", "b", "a"]])
     fuzz_readers._check_rows(table, mm.Comparisons.from_arrays(["u", "u"], ["a", "b"], ["b", "a"]))

@@ -266,3 +266,9 @@ def test_the_commands_say_on_whom(tmp_path):
     page = tmp_path / "page.html"
     run("report", model, votes, "-o", page, "--quick")
     assert "It had been learnt from these very choices" in page.read_text(encoding="utf-8")
+
+
+def test_rounding_takes_no_end_of_a_proportion_out_of_its_range():
+    """Wilson's ends lie within 0 and 1 by algebra; sums of floats do not know that."""
+    ends = [wilson_interval(p, n, 1.96) for p in (0.0, 1.0) for n in range(1, 400)]
+    assert all(0.0 <= low <= high <= 1.0 for low, high in ends)
