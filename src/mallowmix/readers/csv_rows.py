@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from mallowmix.data.spreadsheet_text import unescaped
 from mallowmix.errors import FileError
 
 
@@ -32,7 +33,7 @@ def csv_rows(
     try:
         for fields in reader:
             if fields:
-                yield start, fields
+                yield start, [unescaped(field) for field in fields]
             start = reader.line_num + 1
     except csv.Error as error:
         if is_long(error):

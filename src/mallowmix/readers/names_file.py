@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mallowmix.data.argument_kinds import as_path
 from mallowmix.errors import DataError, FileError, did_you_mean
 from mallowmix.readers.csv_rows import csv_rows
 from mallowmix.readers.inputs import missing_file
@@ -93,7 +94,7 @@ def read_item_names(path: str | PathLike[str]) -> ItemNames:
     -------
     ItemNames
     """
-    path = Path(path)
+    path = as_path(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = [each for each in csv_rows(file, path) if any(map(str.strip, each[1]))]
