@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # There is a process of the tests on every core already: BLAS threads in each would only wait for each other.
 test test-fast: export OMP_NUM_THREADS = 1
 
-.PHONY: help venv demo test test-fast lint shape claims docs dist bench bench-scale faults mutants image clean
+.PHONY: help venv demo test test-fast lint shape claims docs images dist bench bench-scale faults mutants image clean
 
 help:  ## what one can make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -48,6 +48,9 @@ test-fast: venv  ## the tests that are not marked slow
 
 docs: .venv/documented  ## build the site into build/site: figures, pages, links checked
 	PYTHONPATH=. $(BIN)/python docs/make_site.py
+
+images: venv  ## take the pictures of pages in docs/images with Chromium, and draw the README's
+	$(BIN)/python docs/make_images.py
 
 .venv/released: .venv/ready
 	$(PIP) --editable '.[release]'

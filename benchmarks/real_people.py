@@ -234,6 +234,9 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=RESULTS)
     given = parser.parse_args()
     for name in given.sets.split(","):
+        if name not in SETS:
+            parser.error(f"no set {name!r}: choose from {', '.join(SETS)}")
+    for name in given.sets.split(","):
         file = given.output
         old = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
         new = {name: run_set(name, given, old.get(name, {}))}

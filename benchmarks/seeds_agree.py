@@ -112,6 +112,9 @@ def main() -> None:
     given = parser.parse_args()
     file = given.output / "seeds_agree.json"
     for name in given.sets.split(","):
+        if name not in SETS:
+            parser.error(f"no set {name!r}: choose from {', '.join(SETS)}")
+    for name in given.sets.split(","):
         old = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
         result = run_set(name, given.data, given.seeds)
         print(name, json.dumps(result, indent=1), flush=True)

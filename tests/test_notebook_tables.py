@@ -149,3 +149,16 @@ def test_a_framed_result_needs_columns():
 
     with pytest.raises(TypeError, match="abstract"):
         Nothing()
+
+
+def test_tables_of_quantities_say_what_each_number_of_a_list_is_about():
+    around = [("rock", "scissors"), ("scissors", "paper"), ("paper", "rock")]
+    votes = mm.read_comparisons([(f"u{m}", *couple) for m in range(60) for couple in around])
+    rows = mm.check(votes).to_frame("pyarrow").to_pylist()
+    about = [row["about"] for row in rows if row["quantity"] == "cycle.win_rates"]
+    assert sorted(about) == ["paper, rock", "rock, scissors", "scissors, paper"]
+    model = mm.load_dishes().model.named(["comfort", "", "spicy"])
+    people = mm.load_dishes(n_users=40, per_user=20).comparisons
+    found = mm.diagnose(model, people, n_simulations=1, refit=False).to_frame("pyarrow").to_pylist()
+    about = [row["about"] for row in found if row["quantity"] == "expected_error.kendall"]
+    assert about == ["component 1 (comfort)", "component 2", "component 3 (spicy)"]

@@ -8,7 +8,8 @@ import pytest
 
 import mallowmix as mm
 from mallowmix.data.short_labels import short_labels
-from mallowmix.report import figures, given_data, make_report
+from mallowmix.plots.simplex_layout import corners
+from mallowmix.report import figures, given_data, make_report, mixture_figures
 from mallowmix.report import page_parts as parts
 from mallowmix.report import report_text as words
 from mallowmix.report.lanes import lanes
@@ -174,3 +175,19 @@ def test_labels_of_items_keep_the_sides_of_battles(battles, tmp_path):
     assert renamed.comparisons.items.tolist() == ["A", "B", "C"]
     assert position_bias(renamed).left_wins == pytest.approx(position_bias(plain).left_wins)
     assert side_correction(renamed)[::-1] == pytest.approx(side_correction(plain))
+
+
+def test_all_corners_of_a_polygon_have_the_names_of_tastes():
+    theta = np.random.default_rng(0).dirichlet(np.ones(5), 30)
+    names = ["comfort", "<b>&spicy", "", "a name that is far too long for it", "very sweet tooth"]
+    notes = mixture_figures.mixtures(theta, names)["layout"]["annotations"]
+    texts = [note["text"] for note in notes]
+    assert [text[:8] for text in texts] == [f"<b>{k}</b>" for k in range(1, 6)]
+    assert "comfort" in texts[0] and "&lt;b&gt;&amp;spicy" in texts[1] and texts[2] == "<b>3</b>"
+    assert texts[3].count("<br>") == 2 and "…" in texts[3]  # at most two lines
+    assert "very sweet<br>tooth" in texts[4]
+    for note, corner in zip(notes, corners(5), strict=True):  # outwards of the corner
+        side = {"left": 1, "right": -1}.get(note["xanchor"], 0)
+        assert side * corner[0] >= 0 and note["x"] * corner[0] >= 0
+    bare = mixture_figures.mixtures(theta, [""] * 5)["layout"]
+    assert bare["margin"]["l"] == 0 and bare["annotations"][1]["xanchor"] == "center"

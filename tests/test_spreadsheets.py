@@ -13,6 +13,7 @@ from mallowmix.data.spreadsheet_text import escaped, unescaped
 from mallowmix.web.export import as_csv
 from mallowmix.web.item_names import read_items
 from mallowmix.writers import write_table
+from tests.command_line import run
 
 FORMULAS = ["=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-2+3", "'=1", "''@x", "\t=1", "=", "+x"]
 PLAIN = ["tea", "'tis", "-5", "+1.5", "", "'", "a=b", "100%"]
@@ -63,3 +64,28 @@ def test_the_export_of_a_survey_is_safe_and_reads_back(tmp_path):
         cells = [cell for row in list(csv.reader(file))[1:] for cell in row]
     assert not any(cell.startswith(tuple("=+-@\t")) for cell in cells)
     assert mm.read_comparisons(path) == mm.read_comparisons(table)
+
+
+def test_tables_and_show_escape_what_a_spreadsheet_would_run(tmp_path):
+    """Weights, rankings and components of dangerous labels: none begins with a formula."""
+    model = mm.M4.from_orders([["=1+1", "@x", "tea"], ["tea", "@x", "=1+1"]])
+    mm.save(model.named(["=cmd()", "+plain"]), tmp_path / "m.m4")
+    votes = tmp_path / "votes.csv"
+    votes.write_text("user,winner,loser\n'=ann,'=1+1,tea\n'=ann,'@x,tea\n'@bob,tea,'=1+1\n")
+    run("weights", tmp_path / "m.m4", votes, "-o", tmp_path / "w.csv")
+    run("rank", tmp_path / "m.m4", votes, "-o", tmp_path / "r.csv")
+    shown = run("show", tmp_path / "m.m4", "--csv")[0]
+    texts = [(tmp_path / name).read_text() for name in ("w.csv", "r.csv")] + [shown]
+    for text in texts:
+        cells = [cell for row in csv.reader(text.splitlines()) for cell in row]
+        assert not [cell for cell in cells if cell[:1] in "=@" and cell]
+    assert "'=ann" in texts[0] and "'=1+1" in texts[1] and "'=cmd()" in shown
+    people = mm.read_comparisons(votes)
+    assert people.users.tolist() == ["=ann", "@bob"] and "=1+1" in people.items.tolist()
+    groups = {"user": people.users, "team": ["a", "b"]}
+    (tmp_path / "teams.csv").write_text("user,team\n'=ann,a\n'@bob,b\n")
+    first, second = (
+        mm.compare_groups(model, people, each, n_permutations=19)
+        for each in (groups, tmp_path / "teams.csv")
+    )
+    assert first.to_dict() == second.to_dict()

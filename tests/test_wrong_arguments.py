@@ -229,6 +229,18 @@ TEAMS = {"user": ["u", "v", "w"], "team": ["a", "b", "a"]}
         (lambda: mm.next_pair(MODEL, VOTES.of("u"), answered="ab"), "answered is 'ab'.*pairs of"),
         (lambda: mm.next_pair(MODEL, VOTES.of("u"), answered=ROWS), "answered is .*pairs of items"),
         (lambda: mm.next_pair(MODEL, VOTES.of("u"), answered=None), "answered is None"),
+        (lambda: mm.store_comparisons([("u", "a", "b")]), "stored from files: give a path"),
+        (lambda: mm.store_comparisons([]), "stored from files: give a path"),
+        (lambda: mm.read(ROWS, design=np.ones(2)), "design is for"),
+        (lambda: mm.read_item_names({"a": "A"}), "path is .*the name of a file"),
+        (lambda: mm.weights(MODEL, VOTES, tol=None), "tol is None; it must be a number"),
+        (lambda: mm.sample_posterior(VOTES, 1, n_draws=2.5), "n_draws is 2.5; it must be a whole"),
+        (lambda: mm.sample_posterior(VOTES, 1, priors="flat"), "priors is a str; it must be a `P"),
+        (
+            lambda: mm.sample_posterior(VOTES, 1, likelihood_weight=None),
+            "likelihood_weight is None",
+        ),
+        (lambda: mm.sample_posterior(VOTES, 1, keep_theta="no"), "keep_theta is 'no'"),
         (
             lambda: mm.comparisons_from_ratings(pd.DataFrame(TEAMS), ["a"], [1]),
             "'user' is a DataFrame: give one column",

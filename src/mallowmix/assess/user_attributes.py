@@ -8,7 +8,6 @@ from typing import Any
 import narwhals as nw
 
 from mallowmix.data.labels import Labels, text_of
-from mallowmix.data.spreadsheet_text import unescaped
 from mallowmix.data.text import a_or_an
 from mallowmix.errors import (
     DataError,
@@ -128,4 +127,4 @@ def _from_file(path: Path) -> dict[str, list[Any]]:
                 f"{path} line {line}: {len(row)} fields where the first line has {len(names)}."
             )
         check_one_line(row, path, line)
-    return {name: [unescaped(row[n]) for _, row in others] for n, name in enumerate(names)}
+    return {name: [row[n] for _, row in others] for n, name in enumerate(names)}

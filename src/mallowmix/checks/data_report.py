@@ -108,7 +108,8 @@ class DataReport(FramedResult):
 
         A quantity is called as the attribute that holds it (`data.quantity_table`).
         """
-        return quantity_columns(self.to_dict())
+        labels = {} if self.cycle is None else {"cycle.win_rates": self.cycle.couples()}
+        return quantity_columns(self.to_dict(), labels)
 
     def _repr_html_(self) -> str:
         """Sizes, then what limits an answer and what to do, for notebooks."""

@@ -74,6 +74,11 @@ class PreferenceCycle:
         trifle = _TRIFLE * len(self.items)
         return difference > max(BEYOND * self.excess_error, trifle)
 
+    def couples(self) -> list[str]:
+        """Each item and the next, as in "tea, milk": what each win rate is about."""
+        after = self.items[1:] + self.items[:1]
+        return [f"{first}, {second}" for first, second in zip(self.items, after, strict=True)]
+
     def sentence(self) -> str:
         """Say it in words."""
         names = [printable(item) for item in self.items]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mallowmix.cli.shell import files_written
 from mallowmix.data.atomic_write import replacing
 from mallowmix.data.optional_packages import optional_package
+from mallowmix.data.spreadsheet_text import csv_value
 from mallowmix.errors import OptionError
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ def _write_csv(table: Any, path: Path) -> None:
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(table.column_names)
         for batch in table.to_batches(max_chunksize=100_000):
-            lines.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+            columns = (map(csv_value, column.to_pylist()) for column in batch.columns)
+            lines.writerows(zip(*columns, strict=True))
 
 
 def votes_table(comparisons: "Comparisons") -> Any:

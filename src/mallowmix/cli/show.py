@@ -10,6 +10,7 @@ import typer
 from mallowmix.cli.model_text import components_table, counted, model_values, safe
 from mallowmix.cli.option_values import Json, Model, Top
 from mallowmix.cli.shell import echo, echo_json, screen
+from mallowmix.data.spreadsheet_text import csv_value
 from mallowmix.errors import Option, OptionError
 
 if TYPE_CHECKING:
@@ -86,4 +87,5 @@ def _print_csv(model: "FittedModel", n_top: int | None) -> None:
     for row in model.table(n_top):
         names = [row[key] for key in named]
         for position, item in enumerate(row["items"], start=1):  # 1 is best
-            lines.writerow((row["component"], row["share"], row["phi"], position, item, *names))
+            cells = (row["component"], row["share"], row["phi"], position, item, *names)
+            lines.writerow(map(csv_value, cells))

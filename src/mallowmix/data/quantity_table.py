@@ -1,6 +1,6 @@
 """A report as a long table: a row for each number, label and sentence that it holds."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mallowmix.data.lazy_arrow import pa
@@ -8,13 +8,17 @@ from mallowmix.data.lazy_arrow import pa
 Row = tuple[str, int | None, str, float | None]
 
 
-def quantity_columns(values: Mapping[str, Any]) -> dict[str, Any]:
+def quantity_columns(
+    values: Mapping[str, Any], labels: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, Any]:
     """The columns quantity, number, about and value of a report's plain values.
 
     Parameters
     ----------
     values : mapping
         Numbers, texts, lists and mappings, as `to_dict` of a report gives them.
+    labels : mapping, optional
+        By quantity, what each entry of a list of numbers is about.
 
     Returns
     -------
@@ -33,12 +37,20 @@ def quantity_columns(values: Mapping[str, Any]) -> dict[str, Any]:
     ('pairs.spread', 1, 'tea', 0.5)
     """
     rows = [row for name, value in values.items() for row in _rows(name, None, "", value)]
+    rows = [_labelled(row, labels or {}) for row in rows]
     names, types = ("quantity", "number", "about", "value"), (pa.string(), pa.int64(), pa.string())
     columns = zip(*rows, strict=True) if rows else [()] * 4
     return {
         name: pa.array(list(column), kind)
         for name, column, kind in zip(names, columns, (*types, pa.float64()), strict=True)
     }
+
+
+def _labelled(row: Row, labels: Mapping[str, Sequence[str]]) -> Row:
+    quantity, number, about, value = row
+    if quantity not in labels or number is None:
+        return row
+    return quantity, number, about or labels[quantity][number - 1], value
 
 
 def _rows(quantity: str, number: int | None, about: str, value: Any) -> Iterator[Row]:

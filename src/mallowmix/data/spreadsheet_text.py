@@ -5,6 +5,7 @@ mallowmix writes have ``'=HYPERLINK(…)`` instead, and reading takes the apostr
 """
 
 import re
+from typing import Any
 
 # as Arrow's regular expressions have it, too; a number is no formula
 FORMULA = r"'*(?:[=@\t\r\n]|[+-][0-9.,]*[^0-9.,])"
@@ -20,6 +21,11 @@ def escaped(label: str) -> str:
     ("'=1+1", 'tea', '-5', "''=x")
     """
     return "'" + label if _formula.match(label) else label
+
+
+def csv_value(value: Any) -> Any:
+    """Return a value as it is written into a CSV file: texts escaped, numbers as they are."""
+    return escaped(value) if isinstance(value, str) else value
 
 
 def unescaped(text: str) -> str:

@@ -14,6 +14,7 @@ from mallowmix.errors import (
     FitWarning,
     Option,
     OptionError,
+    check_at_least,
     check_choice,
     check_count,
 )
@@ -124,6 +125,7 @@ def infer_weights(
 ) -> Array:
     """(M, K) the weights alone, for comparisons of the model's items (`weights`)."""
     check_count("max_iter", max_iter, 1)
+    check_at_least("tol", tol, 0)
     check_choice("estimate", estimate, get_args(Estimate))
     check_choice("method", method, get_args(WeightsMethod))
     prepared = prepare(model)

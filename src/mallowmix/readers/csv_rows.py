@@ -4,13 +4,14 @@ import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from mallowmix.data.spreadsheet_text import unescaped
 from mallowmix.errors import FileError
 
 
 def csv_rows(
     lines: Iterable[str], path: Path, *, separator: str = ",", strict: bool = False
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield every row that is not an empty line, with the line that it starts on.
+    """Yield every row that is not an empty line, escapes undone, with the line that it starts on.
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ def csv_rows(
     try:
         for fields in reader:
             if fields:
-                yield start, fields
+                yield start, [unescaped(field) for field in fields]
             start = reader.line_num + 1
     except csv.Error as error:
         if is_long(error):

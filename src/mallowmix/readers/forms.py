@@ -245,7 +245,9 @@ def check_uses(name: str, options: ReadOptions) -> None:
     form_uses = _USES.get(name) or next(form.uses for form in FORMS if form.name == name)
     usual = ReadOptions()
     for option in ("both_bad", "outcomes", "per_user", "top_items", "unlisted", "zero", "design"):
-        if option not in form_uses and getattr(options, option) != getattr(usual, option):
+        given, default = getattr(options, option), getattr(usual, option)
+        as_usual = given is default or (isinstance(given, str) and given == default)
+        if option not in form_uses and not as_usual:
             users = [other for other in NAMES if option in (_USES.get(other) or _uses_of(other))]
             raise OptionError(
                 Option(option),

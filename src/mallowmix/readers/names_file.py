@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mallowmix.data.spreadsheet_text import unescaped
+from mallowmix.data.argument_kinds import as_path
 from mallowmix.errors import DataError, FileError, did_you_mean
 from mallowmix.readers.csv_rows import check_one_line, csv_rows
 from mallowmix.readers.inputs import missing_file
@@ -94,7 +94,7 @@ def read_item_names(path: str | PathLike[str]) -> ItemNames:
     -------
     ItemNames
     """
-    path = Path(path)
+    path = as_path(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             every = csv_rows(file, path, strict=True)
@@ -110,7 +110,7 @@ def _named(path: Path, rows: list[tuple[int, list[str]]]) -> dict[str, ItemName]
     where = _columns(path, rows[0][1] if rows else [])
     names: dict[str, ItemName] = {}
     for number, row in rows[1:]:
-        values = {part: unescaped(row[n]).strip() for part, n in where.items() if n < len(row)}
+        values = {part: row[n].strip() for part, n in where.items() if n < len(row)}
         item, label = values.pop("id", ""), values.pop("label", "")
         if not item or not label:
             raise DataError(f"{path} line {number} lacks an id or a label: give both.")

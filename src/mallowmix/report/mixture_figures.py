@@ -1,18 +1,22 @@
 """Interactive figures of how users mix the components."""
 
 from collections.abc import Sequence
+from html import escape
 from itertools import pairwise
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
 from mallowmix.assess.mixing import Mixing
+from mallowmix.data.short_labels import short_labels
 from mallowmix.plots.plot_style import colour
 from mallowmix.plots.simplex_layout import corners, simplex_points, some_people
 from mallowmix.report.figures import ACCENT, LINE, SOFT, Figure, plotly_labels, styled_figure
 from mallowmix.typing import Array
 
-_LONG, _SHORT = 18, 14  # letters of a name, and of one at a corner
+_LONG, _SHORT, _CORNER = 18, 14, 20  # letters of a name; at a corner of a triangle, of a polygon
+_WRAP = 11  # letters of a line of a name at a corner of a polygon
 
 
 def mixtures(theta: Array, names: Sequence[str], seed: int = 0) -> Figure | None:
@@ -28,11 +32,9 @@ def mixtures(theta: Array, names: Sequence[str], seed: int = 0) -> Figure | None
     some = theta[some_people(len(theta), seed)]
     if theta.shape[1] == 2:
         return _two(theta, tastes)
-    return (
-        _three(some, tastes, plotly_labels(names, _SHORT))
-        if theta.shape[1] == 3
-        else _many(some, tastes)
-    )
+    if theta.shape[1] == 3:
+        return _three(some, tastes, plotly_labels(names, _SHORT))
+    return _many(some, tastes, short_labels(names, _CORNER))
 
 
 def _two(theta: Array, tastes: list[str]) -> Figure:
@@ -93,7 +95,7 @@ def _side(k: int, name: str) -> Figure:
     return {"title": title, "tickvals": [0.25, 0.5, 0.75]} | bare
 
 
-def _many(theta: Array, tastes: list[str]) -> Figure:
+def _many(theta: Array, tastes: list[str], names: Sequence[str]) -> Figure:
     corner, points = corners(theta.shape[1]), np.round(simplex_points(theta), 3)
     ring = [*range(len(corner)), 0]
     edge = {
@@ -105,24 +107,39 @@ def _many(theta: Array, tastes: list[str]) -> Figure:
     }
     where = {"type": "scatter", "x": points[:, 0].tolist(), "y": points[:, 1].tolist()}
     dots = where | _dots(theta, tastes)
-    notes = [_corner(k + 1, *(1.13 * corner[k])) for k in range(len(corner))]
-    axis = {"visible": False, "range": [-1.3, 1.3]}
+    named = any(names)
+    out, room = (1.05, 1.1) if named else (1.13, 1.3)
+    notes = [_corner(k + 1, names[k], *(out * corner[k])) for k in range(len(corner))]
+    axis = {"visible": False, "range": [-room, room]}
     data = [edge | {"line": {"color": SOFT, "width": 1}, "showlegend": False}, dots]
     layout = {"xaxis": axis, "yaxis": axis | {"scaleanchor": "x"}, "annotations": notes}
-    return styled_figure(data, 460, layout | {"margin": _NONE})
+    return styled_figure(data, 460, layout | {"margin": _OF_NAMES if named else _NONE})
 
 
 _NONE = {"l": 0, "r": 0, "t": 0, "b": 0}
+_OF_NAMES = {"l": 70, "r": 70, "t": 50, "b": 50}
 
 
-def _corner(k: int, x: float, y: float) -> Figure:
+def _corner(k: int, name: str, x: float, y: float) -> Figure:
+    """The number and the name of a taste, outwards of its corner."""
+    lines = "".join(
+        f"<br>{escape(line, quote=False)}"
+        for line in wrap(name, _WRAP, max_lines=2, placeholder="…")
+    )
+    text = f"<b>{k}</b>" + (f'<span style="font-size:11px">{lines}</span>' if lines else "")
     return {
         "x": float(x),
         "y": float(y),
-        "text": f"<b>{k}</b>",
+        "text": text,
         "showarrow": False,
         "font": {"color": colour(k), "size": 15},
+        "xanchor": _anchor(x, "left", "right", "center") if name else "center",
+        "yanchor": _anchor(y, "bottom", "top", "middle") if name else "middle",
     }
+
+
+def _anchor(at: float, positive: str, negative: str, between: str) -> str:
+    return between if abs(at) < 0.5 else positive if at > 0 else negative
 
 
 def largest_share(mixing: Mixing) -> Figure:

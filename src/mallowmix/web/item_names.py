@@ -5,7 +5,6 @@ import re
 import unicodedata
 from pathlib import Path
 
-from mallowmix.data.spreadsheet_text import unescaped
 from mallowmix.errors import DataError, FileError
 from mallowmix.readers.csv_rows import csv_rows
 
@@ -85,7 +84,7 @@ def _column(text: str, column: int, width: int, path: Path) -> list[str]:
                 "quotes around a name with a comma in it."
             )
         if any(field.strip() for field in row):
-            names.append(unescaped(row[column]) if len(row) > column else "")
+            names.append(row[column] if len(row) > column else "")
     return names[1:]
 
 

@@ -15,7 +15,7 @@ from mallowmix.checks.unsure_components import UnsureComponent
 from mallowmix.data.frames import FramedResult
 from mallowmix.data.quantity_table import quantity_columns
 from mallowmix.data.text import list_of
-from mallowmix.model.names import component_title
+from mallowmix.model.names import component_title, component_titles
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,14 @@ class Diagnosis(FramedResult):
         A quantity is called as the field that holds it (`data.quantity_table`); `about` has the
         component, the items or the user.
         """
-        return quantity_columns(_titled(self.to_dict(), self.component_names))
+        labels = {}
+        if self.cycle is not None:
+            labels |= dict.fromkeys(("cycle.win_rates", "cycle_rates"), self.cycle.couples())
+        if self.expected_error is not None:
+            n_components = len(self.expected_error.kendall)
+            titles = component_titles(self.component_names, n_components)
+            labels["expected_error.kendall"] = titles
+        return quantity_columns(_titled(self.to_dict(), self.component_names), labels)
 
     def words(self) -> str:
         """The diagnosis in sentences, one per line."""

@@ -3,6 +3,7 @@
 import glob
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,12 @@ def find_source(
     check_choice("self_pairs", self_pairs, ("error", "drop"))
     check_choice("missing", missing, ("error", "drop"))
     check_columns(columns, COMPARISONS.all)
-    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    given = list(paths) if isinstance(paths, list | tuple) else [paths]
+    if not given or not all(isinstance(path, str | PathLike) for path in given):
+        raise DataError(
+            "Comparisons are stored from files: give a path, a pattern such as 'votes-*.csv' or a "
+            "list of paths; what is in memory goes to fit as it is."
+        )
     addresses = [path for path in given if isinstance(path, str) and "://" in path]
     if addresses:
         raise _other_kind(without_password(addresses[0]))

@@ -1,16 +1,18 @@
 """`sample_posterior`: draws of θ, σ, φ and α given comparisons."""
 
 from functools import partial
+from numbers import Real
 from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from mallowmix.data.argument_kinds import check_kind
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import parallel_map
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons_in_memory
-from mallowmix.errors import DataError, Option, OptionError, check_at_least
+from mallowmix.errors import DataError, Option, OptionError, check_count, check_flag
 from mallowmix.infer.posterior.chain_starts import chain_start
 from mallowmix.infer.posterior.component_labels import aligned_chains, population_win_rates
 from mallowmix.infer.posterior.posterior_chain import (
@@ -90,7 +92,9 @@ def sample_posterior(
     data = as_comparisons_in_memory(comparisons, "The posterior")
     length = ChainLength(n_warmup, n_draws, thin)
     _check(data, n_components, n_chains, length, likelihood_weight, max_users)
-    chosen, seed = priors or PosteriorPriors(), int(as_key(seed))
+    check_flag("keep_theta", keep_theta)
+    chosen, seed = PosteriorPriors() if priors is None else priors, int(as_key(seed))
+    check_kind("priors", chosen, PosteriorPriors, "a `PosteriorPriors`")
     users = sampled_users(data.user_weight, max_users, seed)
     rows = posterior_data(data, users, likelihood_weight)
     # chains begin from what they are drawn from: all users of the sample, once each
@@ -176,8 +180,8 @@ def _check(
         ("thin", length.thin, 1),
         ("max_users", max_users, 1),
     ):
-        check_at_least(option, value, least)
-    if not 0 < likelihood_weight < np.inf:
+        check_count(option, value, least)
+    if not isinstance(likelihood_weight, Real) or not 0 < likelihood_weight < np.inf:
         expected = "a finite number above 0"
         raise OptionError(option="likelihood_weight", value=likelihood_weight, expected=expected)
     if not data.user_weight.any():
