@@ -70,6 +70,15 @@ def test_blocks_hold_the_rows_of_their_users():
     assert rows == [tuple(map(float, row)) for row in expected]
 
 
+def test_blocks_cannot_be_written_even_after_a_journey_to_another_process():
+    """Else each kernel would be compiled once more for arrays that can."""
+    comparisons = Comparisons.from_arrays([0, 0, 1], [0, 1, 2], [1, 2, 0])
+    (block,) = make_blocks(comparisons)[:1]
+    for each in (block, pickle.loads(pickle.dumps(block))):
+        assert not any(a.flags.writeable for a in (each.starts, each.pair, each.weight))
+        np.testing.assert_array_equal(each.pair, block.pair)
+
+
 def test_blocks_depend_on_sizes_alone():
     one = TWO.sample(40, 6, seed=1).comparisons
     by_label = Comparisons.from_codes(

@@ -67,6 +67,11 @@ class Block(InMemory):
             if array is not None:
                 array.setflags(write=False)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Come from another process: what was pickled could be written again."""
+        self.__dict__.update(state)
+        self.__post_init__()
+
     @property
     def n_users(self) -> int:
         """How many users the block has."""
