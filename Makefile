@@ -5,10 +5,11 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # The tests start hundreds of processes: without bytecode each of them would parse the package again.
 unexport PYTHONDONTWRITEBYTECODE
-# There is a process of the tests on every core already: BLAS threads in each would only wait for each other.
+# A process of the tests is on every core already: BLAS threads in each would wait for each other.
 test test-fast: export OMP_NUM_THREADS = 1
 
-.PHONY: help venv demo test test-fast lint shape claims docs images dist bench bench-scale faults mutants image clean
+.PHONY: help venv demo test test-fast lint shape claims paper paper-quick docs images dist bench
+.PHONY: bench-scale faults mutants image clean
 
 help:  ## what one can make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -64,6 +65,13 @@ shape: venv  ## the shape of the code in numbers, beside those of the first vers
 
 claims: venv  ## numbers in README and docs against result files; STRICT=1 fails on anything stale or without a source
 	$(BIN)/python -m tools.claims $(if $(STRICT),--strict)
+
+paper: venv  ## all figures and tables of the paper into benchmarks/results, in pieces; goes on where it stopped; HOURS=8 MALLOWMIX_DATA=FOLDER
+	$(BIN)/python -m tools.paper $(if $(HOURS),--hours $(HOURS))
+	$(BIN)/python -m tools.claims --write
+
+paper-quick: venv  ## their quick versions, into build/paper-quick
+	$(BIN)/python -m tools.paper --quick
 
 bench: venv  ## measure against what one would use instead; writes benchmarks/results
 	$(BIN)/python -m benchmarks

@@ -312,7 +312,9 @@ the other half predicted) has not risen by 0.0001 a comparison for three checks;
 (`mallowmix.components_from_topics`) reads the rankings off its topics. The clock leaves out the
 checks, the conversion of the data, and everything after the best check. "At most" marks a peer that
 was still improving when its time was over. `projections` is the paper's method. EM from random
-starts, the best of up to three by its bound, is there for its error alone.
+starts, the best of up to three by its bound, is there for its error alone. gensim has two classes,
+the plain `LdaModel` and `LdaMulticore`; rows called *gensim LDA* are of the second, before both
+were measured.
 """,
         _speed,
     ),

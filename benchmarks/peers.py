@@ -113,9 +113,21 @@ class Tomotopy:
 
 
 class Gensim:
-    """`LdaMulticore`: online variational Bayes, one pass to a check."""
+    """Online variational Bayes, one pass to a check: the plain `LdaModel`, which has one thread.
 
-    def __init__(self, X: sp.csr_array, K: int, alpha: float, *, threads: int, seed: int) -> None:
+    `multicore` takes `LdaMulticore` instead, whose workers update from older topics.
+    """
+
+    def __init__(
+        self,
+        X: sp.csr_array,
+        K: int,
+        alpha: float,
+        *,
+        threads: int,
+        seed: int,
+        multicore: bool = False,
+    ) -> None:
         from gensim.matutils import Sparse2Corpus
         from gensim.models import LdaModel, LdaMulticore
 
@@ -128,9 +140,7 @@ class Gensim:
             "eval_every": None,
             "random_state": seed,
         }
-        self.model = (
-            LdaMulticore(workers=threads, **options) if threads > 1 else LdaModel(**options)
-        )
+        self.model = LdaMulticore(workers=threads, **options) if multicore else LdaModel(**options)
 
     def advance(self) -> None:
         self.model.update(self.corpus)
@@ -143,11 +153,16 @@ def _batch(*args: Any, **options: Any) -> ScikitLearn:
     return ScikitLearn(*args, **options, batch=True)
 
 
+def _multicore(*args: Any, **options: Any) -> Gensim:
+    return Gensim(*args, **options, multicore=True)
+
+
 PEERS: dict[str, Callable[..., Trainer]] = {
     "scikit-learn LDA, online": ScikitLearn,
     "scikit-learn LDA, batch": _batch,
     "tomotopy LDA": Tomotopy,
-    "gensim LDA": Gensim,
+    "gensim LdaModel": Gensim,
+    "gensim LdaMulticore": _multicore,
 }
 
 
