@@ -14,7 +14,7 @@ import pytest
 import mallowmix as mm
 from mallowmix.cli.compile_note import FIRST_FIT_SECONDS, watch_compiling
 from mallowmix.numerics import kernel_cache
-from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.compiled import compiled, unwritable
 from tests import command_line
 
 SOURCE = Path(mm.__file__).parent
@@ -178,3 +178,13 @@ def test_importing_kernels_imports_no_numba():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["False", "_sweep", "True"]
+
+
+def test_a_kernel_is_compiled_once_for_arrays_that_can_and_cannot_be_written():
+    kept, open_to_all = np.array([1.0, 2.0]), np.array([1.0, 2.0])
+    kept.setflags(write=False)
+    assert halves_of_next(unwritable(kept)) == 2.5
+    compiled_for = len(halves_of_next._outer.signatures)
+    assert halves_of_next(unwritable(open_to_all)) == 2.5
+    assert len(halves_of_next._outer.signatures) == compiled_for
+    assert open_to_all.flags.writeable and np.shares_memory(unwritable(open_to_all), open_to_all)

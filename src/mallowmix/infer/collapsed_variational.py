@@ -17,7 +17,7 @@ import numpy as np
 from mallowmix.engine import Block
 from mallowmix.infer.assumed_density import log_marginal
 from mallowmix.infer.prepared_model import PreparedModel
-from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.token_gibbs import longest_run
 from mallowmix.typing import Array
 
@@ -57,7 +57,7 @@ def fold_in(
     data = (
         block.starts,
         block.pair,
-        weight,
+        unwritable(weight),
         prepared.beta,
         prepared.alpha,
         prepared.likelihood_weight,
@@ -98,7 +98,12 @@ def vertex_posterior(
             np.log(prepared.vertex_share) - np.log1p(-prepared.vertex_share),
         )
     mixed, single = _log_marginals(
-        block.starts, block.pair, weight, prepared.beta, prepared.alpha, prepared.likelihood_weight
+        block.starts,
+        block.pair,
+        unwritable(weight),
+        prepared.beta,
+        prepared.alpha,
+        prepared.likelihood_weight,
     )
     mixed = mixed if log_mixed is None else log_mixed
     single += log_share

@@ -75,6 +75,17 @@ class Kernel:
         return numba.njit(**common, **self._options, **options)(function)
 
 
+def unwritable(array: Any) -> Any:
+    """The same array as one that cannot be written, for what a kernel only reads.
+
+    Numba compiles a kernel separately for arrays that can and that cannot: where both come, the
+    second kind would take seconds more, for every user.
+    """
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
 def compiled(
     function: Callable[..., Any] | None = None,
     *,

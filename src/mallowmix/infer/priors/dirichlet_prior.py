@@ -149,7 +149,8 @@ def _sweep(starts, pair, weight, beta, alpha, likelihood_weight, z, sweeps, cycl
         codes, w = pair[rows], weight[rows]
         own = z[first : first + token_count(w)]
         first += len(own)
-        n[:] = alpha
+        for k in range(K):
+            n[k] = alpha[k]
         if cycle > 0:
             count_tokens(w, likelihood_weight, own, n)
         for s in range(sweeps):

@@ -15,7 +15,7 @@ from mallowmix.engine import Block, Engine, map_step
 from mallowmix.model import least_beta
 from mallowmix.model.fitted_model import AnyModel
 from mallowmix.model.mallows import beta_matrix
-from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.randomness import Step, as_key, child_seed, splitmix
 from mallowmix.numerics.special import digamma
 from mallowmix.numerics.token_gibbs import component_at, user_stream
@@ -219,9 +219,8 @@ def _score(block: Block, broadcast: Any) -> Array:
 def block_scores(block: Block, broadcast: Any) -> Array:
     """(M, 2, 2K) the scores of a block, from each stretch."""
     beta, slope, alpha, sweeps, key = broadcast
-    return _gibbs_scores(
-        block.starts, block.pair, block.weight, beta, slope, alpha, sweeps, block.first_user, key
-    )
+    data, alpha = (block.starts, block.pair, block.weight), unwritable(alpha)
+    return _gibbs_scores(*data, beta, slope, alpha, sweeps, block.first_user, key)
 
 
 @compiled

@@ -17,7 +17,7 @@ from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, reduce_step
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.cholesky import inverse
-from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.laplace import local_items, local_prior, posterior_mode
 from mallowmix.typing import Array
 
@@ -117,7 +117,7 @@ def utilities_pass(
         block.pair,
         block.weight,
         block.user_weight,
-        *broadcast,
+        *map(unwritable, broadcast),
         modes,
         np.full(Q, -1),
         *sums,
