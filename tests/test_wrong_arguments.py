@@ -251,3 +251,16 @@ def test_a_mistake_ends_in_one_sentence(call, said):
     with pytest.raises(mm.errors.MallowmixError, match=said) as raised:
         call()
     assert "\n" not in str(raised.value)
+
+
+def test_the_likelihood_can_leave_unknown_items_out():
+    model = mm.load_dishes().model
+    rows = [("ann", "pizza", "tacos"), ("ann", "tacos", "ramen")]
+    known = mm.read_comparisons(rows)
+    more = mm.read_comparisons([*rows, ("ann", "pizza", "snow")])
+    theta = [[0.2, 0.3, 0.5]]
+    with pytest.raises(DataError, match="snow"):
+        model.log_likelihood(more, theta)
+    assert model.log_likelihood(more, theta, unknown_items="drop") == pytest.approx(
+        model.log_likelihood(known, theta), rel=1e-12
+    )

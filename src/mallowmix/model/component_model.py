@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_labels, check_distinct, text_of
+from mallowmix.data.row_checks import Policy
 from mallowmix.data.text import a_or_an
 from mallowmix.errors import DataError, did_you_mean
 from mallowmix.model.sampling import Sample, draw_population, pair_distribution
@@ -110,7 +111,12 @@ class ComponentModel(ABC):
             ) from None
 
     def log_likelihood(
-        self, comparisons: Comparisons, theta: ArrayLike, *, include_mu: bool = False
+        self,
+        comparisons: Comparisons,
+        theta: ArrayLike,
+        *,
+        include_mu: bool = False,
+        unknown_items: Policy = "error",
     ) -> float:
         """The likelihood: log p(w | θ) = Σ weight · log Σ_k θ_mk β_(w),k.
 
@@ -123,8 +129,10 @@ class ComponentModel(ABC):
         include_mu : bool
             Add Σ weight · log μ_ij, the choice of which pairs to compare, with μ estimated from the
             pair counts. It cancels between models and is left out otherwise.
+        unknown_items : {"error", "drop"}
+            What to do with comparisons of items that the model does not have.
         """
-        comparisons = comparisons.with_items(self.items)
+        comparisons = comparisons.with_items(self.items, unknown_items=unknown_items)
         weights = np.ascontiguousarray(theta, np.float64)
         if weights.shape != (comparisons.n_users, self.n_components):
             raise DataError(
