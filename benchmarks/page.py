@@ -5,17 +5,23 @@ A test compares the two.
 Seconds stay in the files: they belong to one machine. The page has ratios to what ran beside us.
 """
 
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from benchmarks.growth import allowed_bytes
-from benchmarks.readers import GOAL_BYTES, GOAL_RATIO
+from benchmarks.page_tables import (
+    Result,
+    floor_table,
+    foldin_table,
+    growth_table,
+    readers_table,
+    speed_table,
+    starting_table,
+    threads_table,
+)
 from benchmarks.record import RESULTS, load
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-Result = dict[str, Any]
 
 _START = """# Benchmarks
 
@@ -62,245 +68,6 @@ def _circumstances(result: Result) -> str:
     return f"{planted}.\n{versions}"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def number(value: float, digits: int = 3) -> str:
-    """A number to that many significant digits, never as a power of ten."""
-    if value == 0:
-        return "0"
-    text = f"{float(f'{value:.{digits}g}'):.12f}".rstrip("0").rstrip(".")
-    return text if abs(value) < 1e4 else f"{float(text):,.0f}"
-
-
-def _goal(met: bool, words: str) -> str:
-    return f"{words}: {'met' if met else 'not met'}"
-
-
-# ------------------------------------------------------------------------------------- the sections
-
-
-def _speed(result: Result) -> str:
-    return "\n".join(_speed_of(run) for run in result["runs"])
-
-
-def _speed_of(run: Result) -> str:
-    """Every method's speed in units of the fastest peer's."""
-    peers = [row for row in run["rows"] if row["kind"] == "peer"]
-    fastest = min(peers, key=lambda row: row["seconds"])
-    least_error = min(row["error"] for row in peers)
-    rows = [_speed_row(row, fastest, least_error) for row in run["rows"]]
-    head = [f"M = {run['users']:,}", "error", f"times as fast as {fastest['method']}", "goal"]
-    return table(head, rows)
-
-
-_SPEED_GOALS = {"none": 20.0, "short": 3.0, "full": 1.0}
-
-
-def _speed_row(row: Result, fastest: Result, least_error: float) -> list[str]:
-    speed = fastest["seconds"] / row["seconds"]
-    bound = "at most " if row.get("stopped") == "at the cap" else ""
-    shown = bound + number(speed) if row["kind"] != "error only" else ""
-    goal = ""
-    if row["kind"] == "ours":
-        least = _SPEED_GOALS[row["method"]]
-        met = speed >= least and row["error"] < least_error
-        goal = _goal(met, f"≥ {least:g} and a smaller error than any of them")
-    name = (
-        f"`{row['method']}`"
-        if row["kind"] == "ours" or row["method"] == "projections"
-        else row["method"]
-    )
-    return [name, number(row["error"], 2), shown, goal]
-
-
-def _floor(result: Result) -> str:
-    return "\n".join([*map(_multiples, result["runs"]), *map(_steps, result["runs"])])
-
-
-_FLOOR_GOALS = {"none": 25.0, "full": 250.0}
-
-
-def _multiples(run: Result) -> str:
-    """Fits in units of one product, a column for each number of threads."""
-    threads = sorted({row["threads"] for row in run["rows"]})
-    rows = []
-    for method in dict.fromkeys(row["method"] for row in run["rows"]):
-        times = {
-            row["threads"]: row["seconds"] / run["product_seconds"]
-            for row in run["rows"]
-            if row["method"] == method
-        }
-        most = _FLOOR_GOALS.get(method)
-        goal = _goal(times[threads[-1]] <= most, f"≤ {most:g}") if most else ""
-        rows.append([f"`{method}`", *(number(times[n]) for n in threads), goal])
-    head = [
-        f"products, M = {run['users']:,}",
-        *(f"{n} thread{'s' if n > 1 else ''}" for n in threads),
-        "goal",
-    ]
-    return table(head, rows)
-
-
-def _steps(run: Result) -> str:
-    """The steps' shares of the time with one thread; those below 1% everywhere are left out."""
-    methods = list(run["steps"])
-    totals = {method: sum(run["steps"][method].values()) for method in methods}
-    shares = {
-        step: [run["steps"][method].get(step, 0.0) / totals[method] for method in methods]
-        for step in dict.fromkeys(
-            step for method in reversed(methods) for step in run["steps"][method]
-        )
-    }
-    rows = [
-        [f"`{step}`", *(f"{share:.0%}" for share in row)]
-        for step, row in shares.items()
-        if max(row) >= 0.01
-    ]
-    return table(
-        [f"share of the time, M = {run['users']:,}", *(f"`{method}`" for method in methods)], rows
-    )
-
-
-def _growth(result: Result) -> str:
-    slopes = [
-        [f"`{method}`", number(slope), _goal(slope <= 1.05, "≤ 1.05")]
-        for method, slope in result["slope"].items()
-    ]
-    K = result["setting"]["n_components"]
-    return "\n".join(
-        [
-            table(["slope of log time in comparisons", "", "goal"], slopes),
-            _points("comparisons", result["by_comparisons"], K),
-            _points("items", result["by_items"], K),
-        ]
-    )
-
-
-def _points(what: str, rows: list[Result], K: int) -> str:
-    """Time in units of the first point's, and peak memory beside its goal."""
-    first = {row["method"]: row["seconds"] for row in reversed(rows)}
-    lines = []
-    for row in rows:
-        share = row["peak_bytes"] / allowed_bytes(row, K)
-        lines.append(
-            [
-                f"{row[what]:,.0f}",
-                f"`{row['method']}`",
-                number(row["seconds"] / first[row["method"]]),
-                number(row["peak_bytes"] / row["comparisons"]),
-                _goal(share <= 1, f"{number(share, 2)} of what is allowed"),
-            ]
-        )
-    return table([what, "", "time, first row = 1", "peak bytes a comparison", "goal"], lines)
-
-
-def _threads(result: Result) -> str:
-    rows = []
-    for row in result["rows"]:
-        gain = row["one"] / row["two"]
-        same = "the same" if row["same_model"] else "another"
-        rows.append(
-            [
-                f"{row['users']:,}",
-                f"`{row['method']}`",
-                number(gain),
-                same,
-                _goal(gain >= 1.6, "≥ 1.6"),
-            ]
-        )
-    return table(["M", "", "one thread / two", "model", "goal"], rows)
-
-
-_FOLDIN_GOALS = {"map": 40.0}
-
-
-def _foldin(result: Result) -> str:
-    """Many people in units of one product, and one person in units of one `solve`."""
-    threads = sorted({row["threads"] for row in result["rows"]})
-    rows = []
-    for estimate in dict.fromkeys(row["estimate"] for row in result["rows"]):
-        times = {
-            r["threads"]: r["seconds"] / r["product_seconds"]
-            for r in result["rows"]
-            if r["estimate"] == estimate
-        }
-        most = _FOLDIN_GOALS.get(estimate)
-        goal = _goal(times[threads[-1]] <= most, f"≤ {most:g}") if most else ""
-        rows.append([f"`{estimate}`", *(number(times[n]) for n in threads), goal])
-    head = [
-        f"products, M = {result['users']:,}",
-        *(f"{n} thread{'s' if n > 1 else ''}" for n in threads),
-        "goal",
-    ]
-    one = result["one"]
-    each = {
-        estimate: seconds / one["solve_seconds"] for estimate, seconds in one["seconds"].items()
-    }
-    lines = [
-        [f"`{estimate}`", number(times), _goal(times <= 3, "≤ 3")]
-        for estimate, times in each.items()
-    ]
-    return "\n".join(
-        [
-            table(head, rows),
-            table([f"one person, {one['comparisons']} comparisons", "solves", "goal"], lines),
-        ]
-    )
-
-
-def _starting(result: Result) -> str:
-    """Commands and compiling in units of `--help`."""
-    commands, unit = result["commands"], result["commands"]["--help"]["seconds"]
-    first = table(
-        ["command", "times `--help`", "peak memory"],
-        [
-            [f"`{name}`", number(each["seconds"] / unit), f"{each['bytes'] / 1e6:.0f} MB"]
-            for name, each in commands.items()
-        ],
-    )
-    second = table(
-        ["compiled for", "times `--help`", "kernels"],
-        [
-            [f"`{name}`", number(each["seconds"] / unit), str(each["kernels"])]
-            for name, each in result["compiling"].items()
-        ],
-    )
-    return f"{first}\n{second}"
-
-
-def _readers(result: Result) -> str:
-    """Reading in units of pyarrow's hashing, and the memory of ratings."""
-    seconds, memory, sizes = result["seconds"], result["memory"], result["sizes"]
-    names = {
-        "numbers": "text to numbers, in the order of the text",
-        "read_comparisons": "`read_comparisons`, checked and merged",
-    }
-    rows = []
-    for name, words in names.items():
-        ratio = seconds[name] / seconds["dictionary_encode"]
-        rows.append(
-            [
-                words,
-                number(ratio),
-                _goal(ratio <= GOAL_RATIO, f"≤ {GOAL_RATIO:g}") if name == "numbers" else "",
-            ]
-        )
-    first = table(
-        [f"times `dictionary_encode`, {sizes['rows']:,} rows × 3 columns", "ratio", "goal"], rows
-    )
-    beyond = [
-        f"{memory['ratings']:,}",
-        f"{memory['comparisons']:,}",
-        f"{memory['beyond'] / 1e6:,.0f} MB",
-    ]
-    head = ["ratings", "comparisons", "peak beyond input and result", "goal"]
-    return f"{first}\n{table(head, [[*beyond, _goal(memory['beyond'] <= GOAL_BYTES, '≤ 1 GB')]])}"
-
-
 SECTIONS = (
     (
         "speed",
@@ -316,7 +83,7 @@ starts, the best of up to three by its bound, is there for its error alone. gens
 the plain `LdaModel` and `LdaMulticore`; rows called *gensim LDA* are of the second, before both
 were measured.
 """,
-        _speed,
+        speed_table,
     ),
     (
         "floor",
@@ -326,7 +93,7 @@ The floor is one product of the users × ordered pairs matrix (scipy, compressed
 thread) with K + 10 columns, about what a single pass over the data costs. Then, where the time
 goes: passes over the people by the name of their step, other work by module.
 """,
-        _floor,
+        floor_table,
     ),
     (
         "growth",
@@ -336,9 +103,9 @@ Time as the comparisons or the items become more, and peak resident memory over 
 the data and the fit together. What is allowed is 40 bytes a comparison and 100 · W · K bytes, W =
 Q(Q − 1). Each row is a process of its own.
 """,
-        _growth,
+        growth_table,
     ),
-    ("threads", "Two threads", "The same fit with one thread and with two.", _threads),
+    ("threads", "Two threads", "The same fit with one thread and with two.", threads_table),
     (
         "foldin",
         "People",
@@ -348,7 +115,7 @@ users × ordered pairs matrix with K + 10 columns (scipy, one thread): the most 
 the posterior mean. Then the same for one person, on arrays, in units of `numpy.linalg.solve` with a
 matrix of 100 × 100.
 """,
-        _foldin,
+        foldin_table,
     ),
     (
         "readers",
@@ -359,7 +126,7 @@ needs to hash its three columns, on the same table in the same run: processor ti
 five. Then ratings, ten a person, that become comparisons: what the process holds at its peak beyond
 the ratings and the comparisons.
 """,
-        _readers,
+        readers_table,
     ),
     (
         "starting",
@@ -370,7 +137,7 @@ process of their own with compiled kernels, in units of `mallowmix --help`: proc
 least of a few runs. Then the kernels that a fresh install compiles, for a plain `fit` with its
 predictor, then for `weights`, then for `rank`, in the same unit.
 """,
-        _starting,
+        starting_table,
     ),
 )
 

@@ -21,6 +21,7 @@ from benchmarks import (
     many_people,
     new_people,
     page,
+    page_tables,
     peers,
     readers,
     speed,
@@ -263,7 +264,7 @@ def test_reading_is_measured_beside_pyarrow(results):
     result = load("readers", results)
     assert set(result["seconds"]) == {"dictionary_encode", "numbers", "read_comparisons"}
     assert result["memory"]["ratings"] == 500 and result["memory"]["comparisons"] > 1000
-    assert "| `read_comparisons`, checked and merged |" in page._readers(result)
+    assert "| `read_comparisons`, checked and merged |" in page_tables.readers_table(result)
 
 
 def test_the_foldin_table_by_hand():
@@ -272,7 +273,7 @@ def test_the_foldin_table_by_hand():
         for n, s, p in ((1, 90.0, 2.0), (2, 25.0, 1.0))
     ]
     one = {"comparisons": 50, "solve_seconds": 2.0, "seconds": {"map": 8.0, "mean": 1.0}}
-    lines = page._foldin({"users": 1000, "rows": rows, "one": one}).splitlines()
+    lines = page_tables.foldin_table({"users": 1000, "rows": rows, "one": one}).splitlines()
     assert lines[0] == "| products, M = 1,000 | 1 thread | 2 threads | goal |"
     assert lines[2] == "| `map` | 45 | 25 | ≤ 40: met |"
     assert lines[-2:] == ["| `map` | 4 | ≤ 3: not met |", "| `mean` | 0.5 | ≤ 3: met |"]
@@ -456,7 +457,7 @@ def test_the_speed_table_by_hand():
         {"method": "projections", "kind": "peer", "seconds": 10.0, "error": 0.3},
         {"method": "EM from random starts", "kind": "error only", "seconds": 1.0, "error": 0.125},
     ]
-    lines = page._speed_of({"users": 3000, "rows": rows}).splitlines()
+    lines = page_tables.speed_rows({"users": 3000, "rows": rows}).splitlines()
     assert lines[0] == "| M = 3,000 | error | times as fast as projections | goal |"
     assert lines[2] == "| `none` | 0.01 | 20 | ≥ 20 and a smaller error than any of them: met |"
     assert lines[3] == "| `short` | 0.25 | 2 | ≥ 3 and a smaller error than any of them: not met |"
@@ -476,7 +477,7 @@ def test_the_speed_table_by_hand():
     ],
 )
 def test_numbers_are_short_and_plain(value, text):
-    assert page.number(value) == text
+    assert page_tables.number(value) == text
 
 
 # ---- the runner ----
@@ -553,7 +554,7 @@ def test_many_people_are_placed_and_predicted_from_disk(tmp_path):
 
 def test_the_table_of_starting_by_hand():
     commands = {"--help": {"seconds": 0.5, "bytes": 3e7}, "show": {"seconds": 0.6, "bytes": 5.1e7}}
-    text = page._starting(
+    text = page_tables.starting_table(
         {"commands": commands, "compiling": {"fit": {"seconds": 8, "kernels": 7}}}
     )
     assert "| `show` | 1.2 | 51 MB |" in text and "| `fit` | 16 | 7 |" in text
