@@ -27,9 +27,10 @@ def searched(scores, slack=0.0):
     return tried, chosen()
 
 
-def test_the_numbers_are_fibonaccis_and_the_largest():
-    assert list(numbers_to_try(34)) == [1, 2, 3, 5, 8, 13, 21, 34]
-    assert list(numbers_to_try(40)) == [1, 2, 3, 5, 8, 13, 21, 34, 40]
+def test_the_numbers_are_the_first_few_fibonaccis_and_the_largest():
+    assert list(numbers_to_try(34)) == [1, 2, 3, 4, 5, 8, 13, 21, 34]
+    assert list(numbers_to_try(40)) == [1, 2, 3, 4, 5, 8, 13, 21, 34, 40]
+    assert list(numbers_to_try(4)) == [1, 2, 3, 4] and list(numbers_to_try(5)) == [1, 2, 3, 4, 5]
     assert list(numbers_to_try(1)) == [1] and list(numbers_to_try(2)) == [1, 2]
 
 
@@ -51,10 +52,15 @@ def test_a_peak_at_the_edge_of_those_tried_is_looked_beyond():
     """A dip at 2 hides nothing, nor does one beside a larger number."""
     assert searched([0.0, -1.0, 5.0, 4.0, 3.0, 2.0])[1] == 3
     rising, _ = searched(list(range(40)))
-    assert rising[:9] == [1, 2, 3, 5, 8, 13, 21, 34, 40] and 39 in rising
+    assert rising[:10] == [1, 2, 3, 4, 5, 8, 13, 21, 34, 40] and 39 in rising
     assert not far_enough([1, 2], 1) and far_enough([1, 2, 3], 1)
     assert not far_enough([1, 2, 3], 2) and far_enough([1, 2, 3, 5], 2)
     assert not far_enough([1, 2, 3, 5, 8], 8) and far_enough([1, 2, 3, 5, 8, 13], 8)
+
+
+def test_four_components_are_found_where_three_and_five_are_no_better_than_two():
+    """Scores as they came out for rankings around four references."""
+    assert searched([-0.617, -0.572, -0.5724, -0.565, -0.5725, -0.575, -0.577, -0.58])[1] == 4
 
 
 def test_gaps_beside_the_best_are_halved_the_lower_first():
