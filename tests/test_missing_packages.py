@@ -26,7 +26,7 @@ PLAIN = [  # in this order: later ones use what earlier ones write
     "rank model.m4 votes.csv --user u1",
     "leaderboard model.m4",
     "convert votes.csv other.parquet",
-    "choose-k votes.csv --ks 1,2 --n-folds 2 --refine none",
+    "choose-k votes.csv --ks 1,2 --n-folds 2 --refine short",
     "report model.m4 votes.csv -o report.html --quick",
     "demo --help",
 ]

@@ -122,7 +122,8 @@ def _dirichlet(
 def _counts(per_user: int | ArrayLike, n_users: int) -> NDArray[np.int64]:
     expected = f"one whole number, or one for each of the {n_users} users"
     try:
-        counts = np.asarray(per_user, np.float64)
+        counts = np.asarray(per_user)
+        counts = counts if counts.dtype.kind in "iu" else counts.astype(np.float64)
     except (TypeError, ValueError):
         raise OptionError(option="per_user", value=per_user, expected=expected) from None
     if counts.shape not in ((), (n_users,)) or not np.all(counts == np.floor(counts)):

@@ -82,4 +82,5 @@ def clustered_proportion(won: Array, made: Array, z: float) -> tuple[float, floa
     n = float((made > 0).sum())
     if 0 < error < math.inf:
         n = min(p * (1 - p) / error**2, float(made.sum()))
-    return p, *wilson_interval(p, n, z)
+    low, high = wilson_interval(p, n, z)
+    return p, min(low, p), max(high, p)  # rounding can leave 1 out

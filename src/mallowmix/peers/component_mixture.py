@@ -99,5 +99,16 @@ def _probabilities(
 ) -> Array:
     fits, codes = broadcast
     return np.mean(
-        [fold_in(block, prepared)[0] @ prepared.beta[codes].T for prepared in fits], axis=0
+        [_mixed(fold_in(block, prepared)[0], prepared.beta[codes]) for prepared in fits], axis=0
     )
+
+
+def _mixed(theta: Array, beta: Array) -> Array:
+    """(M, n) Σ_k θ_k β_k, a component at a time.
+
+    The last digit of a product of matrices depends on how many rows are multiplied together.
+    """
+    out = np.zeros((len(theta), len(beta)))
+    for k in range(theta.shape[1]):
+        out += theta[:, k, None] * beta[:, k]
+    return out

@@ -17,7 +17,7 @@ from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input, as_numbers
 from mallowmix.readers.order_weights import check_fits_memory, with_user_weights
 from mallowmix.readers.pair_kernels import count_rated_pairs, make_pairs
-from mallowmix.readers.rating_rows import check_rated_once, coded_ratings, most_rated
+from mallowmix.readers.rating_rows import check_rated_once, coded_ratings, with_most_ratings
 from mallowmix.readers.reading import DROP_OR_HALF, PerUser, Reading, ReadOptions, Ties, tie_notes
 from mallowmix.readers.user_column import user_column
 
@@ -171,7 +171,7 @@ def rated_pairs(
     people, users, things, items, stars, rows_used = coded
     if top_items is not None:
         check_count("top_items", top_items, 2)
-        kept, number, items = most_rated(things, items, top_items)
+        kept, number, items = with_most_ratings(things, items, top_items)
         people, things, stars, rows_used = (
             people[kept],
             number[things[kept]],

@@ -73,7 +73,7 @@ def _refuse(bad: NDArray[np.bool_], what: str, advice: str, where: Where) -> Non
         raise DataError(f"{where(int(np.argmax(bad)))}: {what}{more}. {advice}")
 
 
-def most_rated(
+def with_most_ratings(
     things: NDArray[Any], items: Labels, top_items: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64], Labels]:
     """Return which rows are of the most rated items, the items' new codes, and their labels."""
