@@ -72,23 +72,24 @@ _FLOOR_GOALS = {"none": 25.0, "full": 250.0}
 
 def _multiples(run: Result) -> str:
     """Fits in units of one product, a column for each number of threads."""
-    threads = sorted({row["threads"] for row in run["rows"]})
-    rows = []
-    for method in dict.fromkeys(row["method"] for row in run["rows"]):
+    rows = [row | {"product_seconds": run["product_seconds"]} for row in run["rows"]]
+    return _in_products(rows, "method", _FLOOR_GOALS, run["users"])
+
+
+def _in_products(rows: Sequence[Result], name: str, goals: dict[str, float], users: int) -> str:
+    """What was timed in units of one product, a column for each number of threads."""
+    threads, lines = sorted({row["threads"] for row in rows}), []
+    for each in dict.fromkeys(row[name] for row in rows):
         times = {
-            row["threads"]: row["seconds"] / run["product_seconds"]
-            for row in run["rows"]
-            if row["method"] == method
+            row["threads"]: row["seconds"] / row["product_seconds"]
+            for row in rows
+            if row[name] == each
         }
-        most = _FLOOR_GOALS.get(method)
+        most = goals.get(each)
         goal = _goal(times[threads[-1]] <= most, f"≤ {most:g}") if most else ""
-        rows.append([f"`{method}`", *(number(times[n]) for n in threads), goal])
-    head = [
-        f"products, M = {run['users']:,}",
-        *(f"{n} thread{'s' if n > 1 else ''}" for n in threads),
-        "goal",
-    ]
-    return table(head, rows)
+        lines.append([f"`{each}`", *(number(times[n]) for n in threads), goal])
+    counts = (f"{n} thread{'s' if n > 1 else ''}" for n in threads)
+    return table([f"products, M = {users:,}", *counts, "goal"], lines)
 
 
 def _steps(run: Result) -> str:
@@ -168,22 +169,7 @@ _FOLDIN_GOALS = {"map": 40.0}
 
 def foldin_table(result: Result) -> str:
     """Many people in units of one product, and one person in units of one `solve`."""
-    threads = sorted({row["threads"] for row in result["rows"]})
-    rows = []
-    for estimate in dict.fromkeys(row["estimate"] for row in result["rows"]):
-        times = {
-            r["threads"]: r["seconds"] / r["product_seconds"]
-            for r in result["rows"]
-            if r["estimate"] == estimate
-        }
-        most = _FOLDIN_GOALS.get(estimate)
-        goal = _goal(times[threads[-1]] <= most, f"≤ {most:g}") if most else ""
-        rows.append([f"`{estimate}`", *(number(times[n]) for n in threads), goal])
-    head = [
-        f"products, M = {result['users']:,}",
-        *(f"{n} thread{'s' if n > 1 else ''}" for n in threads),
-        "goal",
-    ]
+    many = _in_products(result["rows"], "estimate", _FOLDIN_GOALS, result["users"])
     one = result["one"]
     each = {
         estimate: seconds / one["solve_seconds"] for estimate, seconds in one["seconds"].items()
@@ -194,7 +180,7 @@ def foldin_table(result: Result) -> str:
     ]
     return "\n".join(
         [
-            table(head, rows),
+            many,
             table([f"one person, {one['comparisons']} comparisons", "solves", "goal"], lines),
         ]
     )

@@ -12,6 +12,8 @@ share of the people may hold one component alone (`Calibration.vertex_share`): t
 posterior is exact, and is weighed against the other part by how likely each makes the comparisons.
 """
 
+from typing import Any
+
 import numpy as np
 
 from mallowmix.engine import Block
@@ -54,23 +56,21 @@ def fold_in(
         Posterior means of θ, and how many users did not converge.
     """
     weight = block.weight if weight is None else weight
-    data = (
-        block.starts,
-        block.pair,
-        unwritable(weight),
-        prepared.beta,
-        prepared.alpha,
-        prepared.likelihood_weight,
-    )
     K, longest = len(prepared.alpha), int(np.diff(block.starts).max(initial=0))
     counts, rows = np.empty((block.n_users, K)), (longest, K)
     room = np.empty(rows), np.empty(longest), np.empty(rows), np.empty(K), np.empty(K)
-    moving = _collapsed(*data, max_iter, tol, counts, *room)
+    moving = _collapsed(*_inputs(block, prepared, weight), max_iter, tol, counts, *room)
     theta = counts / counts.sum(axis=1, keepdims=True)
     if prepared.vertex_share > 0:
         single, at_vertex = vertex_posterior(block, prepared, weight)
         theta = at_vertex[:, None] * single + (1 - at_vertex[:, None]) * theta
     return theta, moving
+
+
+def _inputs(block: Block, prepared: PreparedModel, weight: Array) -> tuple[Any, ...]:
+    """What the kernels read of the users and of the model."""
+    rows = block.starts, block.pair, unwritable(weight)
+    return *rows, prepared.beta, prepared.alpha, prepared.likelihood_weight
 
 
 def vertex_posterior(
@@ -97,14 +97,7 @@ def vertex_posterior(
             np.log(prepared.share),
             np.log(prepared.vertex_share) - np.log1p(-prepared.vertex_share),
         )
-    mixed, single = _log_marginals(
-        block.starts,
-        block.pair,
-        unwritable(weight),
-        prepared.beta,
-        prepared.alpha,
-        prepared.likelihood_weight,
-    )
+    mixed, single = _log_marginals(*_inputs(block, prepared, weight))
     mixed = mixed if log_mixed is None else log_mixed
     single += log_share
     top = single.max(axis=1)

@@ -72,7 +72,7 @@ def marginal_maximum(
         return Maximum(components, alpha, ())
     n_rows = sum(len(block.pair) for block in blocks)
     part = sample_blocks(blocks, min(1.0, _ENOUGH / max(n_rows, 1)), seed, engine)
-    at = _scores(components, alpha, part, engine, _SWEEPS, seed)
+    at = smooth_at(*components, alpha, part, engine, sweeps=_SWEEPS, seed=seed)
     first = score_distance(at, _users(part))
     if first <= _NEAR:
         return Maximum(components, alpha, (first,))
@@ -106,7 +106,7 @@ def _ascend(
     while far or len(path) < _FINE_STEPS:
         step_seed = child_seed(seed, Step.MARGINAL_MAXIMUM, len(distances))
         sweeps = _SWEEPS if far else _FINE_SWEEPS
-        found = _scores(components, alpha, blocks, engine, sweeps, step_seed)
+        found = smooth_at(*components, alpha, blocks, engine, sweeps=sweeps, seed=step_seed)
         distances.append(score_distance(found, users))
         eta = newton_step(found, users @ found.scores)
         components, alpha = _at(components, eta)
@@ -120,18 +120,6 @@ def _at(components: MallowsComponents, eta: Array) -> tuple[MallowsComponents, A
     """The same rankings with the φ and α of η."""
     smooth = Smooth(eta, np.empty(0), np.empty(0))
     return MallowsComponents(components.sigma, smooth.phi), smooth.alpha
-
-
-def _scores(
-    components: MallowsComponents,
-    alpha: Array,
-    blocks: list[Block],
-    engine: Engine,
-    sweeps: int,
-    seed: int,
-) -> Smooth:
-    sigma, phi = components
-    return smooth_at(sigma, phi, alpha, blocks, engine, sweeps=sweeps, seed=seed)
 
 
 def _users(blocks: list[Block]) -> Array:
