@@ -155,9 +155,11 @@ def _try_numbers(work: _Work, ks: list[int] | None) -> list[Evidence]:
         found.append(_evidence(work, k))
 
     search_numbers(
-        attempt, lambda: _smallest_best(found).k, lambda: within_one_error(found).k,
-        min(most, _MOST),
-    )  # fmt: skip
+        attempt,
+        best=lambda: _smallest_best(found).k,
+        chosen=lambda: within_one_error(found).k,
+        most=min(most, _MOST),
+    )
     return sorted(found, key=lambda row: row.k)
 
 
