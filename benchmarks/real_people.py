@@ -9,13 +9,13 @@ single comparisons of known people are held out (a fifth, or half of them). Noth
 hand, and nothing is chosen by a score on test people. For each data set: the gap in log-loss to one
 ranking for all (Bradley–Terry scores of the people who teach), of the predictor, of each of its
 members alone, of the predictor as members are added, and of the components alone; with 95%
-intervals over test people, and CPU seconds of both kinds of fit. With --rivals, the same for other
-systems (`benchmarks.rivals`); --finished names a folder in which each rival's result is kept, so
-that an interrupted run can go on.
+intervals over test people, and the CPU seconds of a plain fit beside those of the components alone
+where their number is given. With --rivals, the same for other systems (`benchmarks.rivals`);
+--finished names a folder in which each rival's result is kept, so that an interrupted run can go
+on.
 """
 
 import argparse
-import json
 import time
 import warnings
 from pathlib import Path
@@ -27,6 +27,7 @@ from threadpoolctl import threadpool_limits
 
 import mallowmix as mm
 from benchmarks import protocol, rivals, simulated_people
+from benchmarks.record import RESULTS, load, save
 from benchmarks.simulated_people import split_answers
 from mallowmix.engine import Block
 from mallowmix.infer.pair_queries import Queries
@@ -36,7 +37,6 @@ from mallowmix.model.predictor import CalibratedModel, member_name
 from mallowmix.numerics.clustered_error import clustered_ratio
 from mallowmix.typing import Array
 
-RESULTS = Path(__file__).parent / "results" / "real_people.json"
 SETS = (
     "llmfao",
     "dublin",
@@ -101,8 +101,8 @@ def gaps(parts: protocol.Split, Q: int) -> tuple[dict[str, Array], dict[str, flo
     model = mm.fit(data, n_jobs=1)
     cpu["fit"] = time.process_time() - begin
     begin = time.process_time()
-    mm.fit(data, predictor=False, n_jobs=1)
-    cpu["fit without predictor"] = time.process_time() - begin
+    mm.fit(data, model.n_components, predictor=False, n_jobs=1)
+    cpu["components alone, their number given"] = time.process_time() - begin
     number = np.argsort(np.array([int(item) for item in model.items]))
     starts, winner, loser = _flat(parts.given)
     pair = (number[winner] * Q + number[loser]).astype(np.int32)
@@ -237,10 +237,9 @@ def main() -> None:
         if name not in SETS:
             parser.error(f"no set {name!r}: choose from {', '.join(SETS)}")
     for name in given.sets.split(","):
-        file = given.output
-        old = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        old = load("real_people", given.output) or {}
         new = {name: run_set(name, given, old.get(name, {}))}
-        file.write_text(json.dumps(old | new, indent=1) + "\n", encoding="utf-8")
+        save("real_people", old | new, given.output, range(given.seeds))
 
 
 if __name__ == "__main__":
