@@ -141,14 +141,15 @@ def covered(setting: Setting, world: str, truth: Truth, seed: int, number: int) 
     draw = answers if world == "answers" else rankings
     comparisons, people = draw(setting, setting.M, int(own % 2**31))
     sample = posterior(setting, comparisons, int(own % 2**31), max_users=setting.M)
+    model = mm.fit(comparisons, 2, n_jobs=1) if world == "rankings" else None
     found: dict[str, Any] = {}
     for level in LEVELS:
         intervals = mm.posterior_intervals(sample, level=level)
         held = of_population(truth, intervals)
         held |= (
             of_weights(truth, sample, intervals, people, level)
-            if world == "answers"
-            else of_people(setting, comparisons, people, level)
+            if model is None
+            else of_people(setting, model, comparisons, people, level)
         )
         found[str(level)] = held | {"converged": float(intervals.converged)}
     return found
@@ -198,11 +199,11 @@ def of_weights(
 
 
 def of_people(
-    setting: Setting, comparisons: mm.Comparisons, sigma: Any, level: float
+    setting: Setting, model: mm.FittedModel, comparisons: mm.Comparisons, sigma: Any, level: float
 ) -> dict[str, float]:
     """The part of positions in people's own rankings that `rank` after a plain fit holds."""
     few = np.arange(setting.n_people)
-    ranked = mm.rank(mm.fit(comparisons, 2, n_jobs=1), comparisons.take_users(few), level=level)
+    ranked = mm.rank(model, comparisons.take_users(few), level=level)
     held, widths = [], []
     for m, lines in enumerate(ranked):
         for line in lines:
