@@ -1,8 +1,9 @@
 """How often intervals from the posterior hold the truth, where people answer as M4 says and not.
 
 python -m benchmarks.posterior_coverage [--data-sets 200] [--worlds answers rankings] [--seed 0]
-    writes benchmarks/results/posterior_coverage.json, in an hour on two cores; what is done is
-    kept in --finished FILE (one line for each data set), from which the next call goes on
+    writes posterior_coverage_answers.json and posterior_coverage_rankings.json to
+    benchmarks/results, in an hour on two cores; what is done is kept in --finished FILE (one line
+    for each data set), from which the next call goes on
 
 World "answers": people's answers are drawn from M4. World "rankings": each person holds one ranking
 of a mixture of two Mallows models and orders six of the items by it, so that a person's comparisons
@@ -249,7 +250,7 @@ def measure(
 
 
 def main() -> None:
-    """Measure both worlds and keep the tables."""
+    """Measure the worlds and keep a table of each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data-sets", type=int, default=200)
     parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=list(WORLDS))
@@ -257,14 +258,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     warnings.simplefilter("ignore", MallowmixWarning)
-    result: dict[str, Any] = {"data_sets": given.data_sets, "setting": Setting()._asdict()}
+    about: dict[str, Any] = {"data_sets": given.data_sets, "setting": Setting()._asdict()}
     for world in given.worlds:
         numbers = measure(world, given.data_sets, Setting(), given.seed, given.finished)
-        result[world] = numbers
         for level, row in numbers.items():
             for name, (mean, half) in row.items():
                 print(f"{world:9s} {level:4s} {name:24s} {mean:.3f} ± {half:.3f}")
-    save("posterior_coverage", result, RESULTS, [given.seed])
+        save(f"posterior_coverage_{world}", about | {world: numbers}, RESULTS, [given.seed])
 
 
 if __name__ == "__main__":
