@@ -13,6 +13,7 @@ from mallowmix.learn.spectral.insertion_search import insert_by_gap
 from mallowmix.learn.spectral.likelihood_tables import (
     Tables,
     by_gap,
+    gap_reach,
     gap_sums,
     likelihood,
     likelihood_by_phi,
@@ -50,9 +51,17 @@ def search_components(
         All components, moved or not.
     """
     chosen = list(range(len(tables)) if which is None else which)
-    found = parallel_map(
-        lambda k: _polish(tables[k], components.sigma[k], float(components.phi[k])), chosen, n_jobs
-    )
+    Q, unused = components.sigma.shape[1], list[NDArray[np.float32]]()
+    longest = max((gap_reach(Q, float(components.phi[k])) for k in chosen), default=0)
+
+    def polish(k: int) -> tuple[NDArray[np.int32], float]:
+        # memory goes from component to component; there are as many pieces as threads
+        memory = unused.pop() if unused else np.empty(Q * Q * (2 * longest + 1), np.float32)
+        found = _polish(tables[k], components.sigma[k], float(components.phi[k]), memory)
+        unused.append(memory)
+        return found
+
+    found = parallel_map(polish, chosen, n_jobs)
     sigma, phi = components.sigma.copy(), components.phi.copy()
     for k, (sigma_k, phi_k) in zip(chosen, found, strict=True):
         sigma[k], phi[k] = sigma_k, phi_k
@@ -60,11 +69,12 @@ def search_components(
 
 
 def _polish(
-    table: NDArray[np.float32], old: NDArray[np.int32], phi: float
+    table: NDArray[np.float32], old: NDArray[np.int32], phi: float, memory: NDArray[np.float32]
 ) -> tuple[NDArray[np.int32], float]:
     Q, order = len(old), order_of(old)
     # the search numbers items by their positions: neighbours then lie side by side in memory
-    values, first = by_gap(table, Q, phi, numbers=old), np.arange(Q, dtype=np.int32)
+    first = np.arange(Q, dtype=np.int32)
+    values = by_gap(table, Q, phi, numbers=old, memory=memory)
     new = sigma_of(order[insert_by_gap(values, first, turns=old)])
     before, after = gap_sums(table, old), gap_sums(table, new)
     better = likelihood(after, phi) >= likelihood(before, phi)  # gains were float32

@@ -30,6 +30,7 @@ SKIP = 0.005  # a user with a smaller weight of a component is left out of its t
 _HELD = 48  # a factor is at least SKIP · 9e-4, so a product of 48 does not underflow
 # up to this whole weight a factor is multiplied so often; otherwise its logarithm is weighted
 _COPIES = 8
+_PAIRS_AT_ONCE = 1000  # whose values by gap stay in the cache until they are written
 
 
 @lru_cache(maxsize=32)
@@ -46,6 +47,7 @@ def by_gap(
     phi: float,
     *,
     numbers: NDArray[np.int32] | None = None,
+    memory: NDArray[np.float32] | None = None,
 ) -> NDArray[np.float32]:
     """(Q, Q, 2D+1) log-likelihoods by gap, for `insertion_search.insert_by_gap`.
 
@@ -59,46 +61,49 @@ def by_gap(
         φ.
     numbers : (Q,) array of int32, optional
         Other numbers for the items, in the answer alone.
+    memory : (n,) array of float32, optional
+        Where to put the answer, if it is large enough: new memory of this size costs as much time
+        as what is written into it.
 
     Returns
     -------
     (Q, Q, 2D + 1) array of float32
-        [i, j, D + g] is the log-likelihood of the pair when i is g positions below j.
+        [i, j, D + g] is the log-likelihood of the pair when i is g positions below j, less that
+        of even odds, so that few digits are enough; 0 for i = j.
     """
     numbers = np.arange(n_items, dtype=np.int32) if numbers is None else numbers
     D, (win, lose) = gap_reach(n_items, phi), gap_probabilities(n_items, phi)
-    logit = _logit(np.concatenate([win[D:0:-1], lose[: D + 1]]))
-    piece = np.clip(np.searchsorted(LOGITS, logit, "right") - 1, 0, N_NODES - 2)
-    ends = np.searchsorted(-piece, -np.arange(N_NODES - 1), "right")  # of each piece's gaps
-    slope = table.astype(np.float64) @ _SLOPES
-    # made here and not in the kernel: numpy asks for large pages of memory
-    out = np.zeros((n_items, n_items, 2 * D + 1), np.float32)
-    _by_gap(table, slope, ends, logit - LOGITS[piece], numbers, out)
+    # the spline's value at every gap is this matrix times its values at the nodes
+    weights = _BASIS(_logit(np.concatenate([win[D:0:-1], lose[: D + 1]]))).T.astype(np.float32)
+    shape = (n_items, n_items, 2 * D + 1)
+    size = n_items * n_items * (2 * D + 1)
+    if memory is None or len(memory) < size:
+        memory = np.empty(size, np.float32)
+    out, above = memory[:size].reshape(shape), table - table[:, N_NODES // 2, None]
+    out[np.arange(n_items), np.arange(n_items)] = 0
+    for first in range(0, len(table), _PAIRS_AT_ONCE):
+        _put_pairs(above[first : first + _PAIRS_AT_ONCE] @ weights, first, numbers, out)
     return out
 
 
-@compiled(fastmath=True)
-def _by_gap(table, slope, ends, offset, numbers, out):
-    """Each piece of a spline is a polynomial in the offset from the node before it."""
-    n_items, n_pieces, n_gaps, p = len(numbers), len(ends), len(offset), 0
-    value = np.empty(n_gaps)
-    for low in range(n_items):
-        for high in range(low + 1, n_items):
-            first = 0
-            for i in range(n_pieces - 1, -1, -1):  # β falls with the gap
-                here = np.float64(table[p, i])
-                rise, left, right = table[p, i + 1] - here, slope[p, i], slope[p, i + 1]
-                square, cube = 3 * rise - 2 * left - right, left + right - 2 * rise
-                for g in range(first, ends[i]):
-                    x = offset[g]
-                    value[g] = here + x * (left + x * (square + x * cube))
-                first = ends[i]
-            upper, lower = out[numbers[low], numbers[high]], out[numbers[high], numbers[low]]
-            for g in range(n_gaps):
-                upper[g] = value[g]
-            for g in range(n_gaps):
-                lower[g] = value[n_gaps - 1 - g]
-            p += 1
+@compiled
+def _put_pairs(values, first, numbers, out):
+    """Write the values of pairs from number `first` on, as either of its two items has them."""
+    n_items, n_gaps, low = len(numbers), values.shape[1], 0
+    while first >= n_items - 1 - low:  # pairs (0, 1), (0, 2), …, (1, 2), …
+        first -= n_items - 1 - low
+        low += 1
+    high = low + 1 + first
+    for n in range(len(values)):
+        upper, lower = out[numbers[low], numbers[high]], out[numbers[high], numbers[low]]
+        for g in range(n_gaps):
+            upper[g] = values[n, g]
+        for g in range(n_gaps):
+            lower[g] = values[n, n_gaps - 1 - g]
+        high += 1
+        if high == n_items:
+            low += 1
+            high = low + 1
 
 
 def gap_sums(table: NDArray[np.floating], sigma: NDArray[np.int32]) -> Array:
@@ -167,7 +172,6 @@ def _logit(beta: Array) -> Array:
 
 
 _BASIS = CubicSpline(LOGITS, np.eye(N_NODES))
-_SLOPES = _BASIS(LOGITS, 1).T  # values at the nodes times this matrix are slopes at the nodes
 
 
 def new_tables(n_components: int, n_items: int) -> Tables:
