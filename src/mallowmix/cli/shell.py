@@ -3,10 +3,11 @@
 import contextlib
 import json
 import os
+import shlex
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -36,6 +37,7 @@ DEBUG = "MALLOWMIX_DEBUG"
 _PIPE_WIDTH = 120  # columns of a table that goes into a file or a pipe
 
 files_written: list[Path] = []  # by the running command
+_line: list[str] = []  # the arguments of the running command, as they were typed
 _names: dict[str, str] = {}  # how the running command writes each option
 _commands: dict[str, Any] = {}  # all commands, by their names
 
@@ -75,8 +77,9 @@ def echo_note(message: str) -> None:
 
 
 @contextlib.contextmanager
-def exit_with_code() -> Iterator[None]:
+def exit_with_code(arguments: Sequence[str] = ()) -> Iterator[None]:
     """Run a command: warnings become notes, any error becomes a sentence and an exit code."""
+    _line[:] = arguments
     files_written.clear()
     _names.clear()
     closed = sys.stdout is None
@@ -172,6 +175,8 @@ def _sentence(error: BaseException) -> tuple[int, str]:
         return error.exit_code, ""
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return 130, _interrupted()
+    if isinstance(error, FileError):
+        return 1, _about_file(error)
     if isinstance(error, MallowmixError):
         return 2 if isinstance(error, OptionError) else 1, message_text(error)
     if isinstance(error, MemoryError):
@@ -187,6 +192,20 @@ def _sentence(error: BaseException) -> tuple[int, str]:
         f"Run it again with {DEBUG}=1 in the environment to see the traceback, and please "
         "report it."
     )
+
+
+def _about_file(error: FileError) -> str:
+    """The message; where a folder was given, with the command that has a file in its place."""
+    from mallowmix.readers.folders import FolderError
+
+    if not isinstance(error, FolderError):
+        return message_text(error)
+
+    def typed(file: str) -> str:
+        line = [file if Path(each) == error.folder else each for each in _line]
+        return f"mallowmix {shlex.join(line)}"
+
+    return f"{error.found()}: type {error.instead(typed)}"
 
 
 def _interrupted() -> str:
