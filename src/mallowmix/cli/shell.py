@@ -195,7 +195,7 @@ def _sentence(error: BaseException) -> tuple[int, str]:
 
 
 def _about_file(error: FileError) -> str:
-    """The message; where a folder was given, with the command that has a file in its place."""
+    """The message; where a folder was given, with the command that names a file instead."""
     from mallowmix.readers.folders import FolderError
 
     if not isinstance(error, FolderError):

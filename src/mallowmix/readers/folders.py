@@ -41,7 +41,7 @@ class FolderError(FileError):
         return f"{self.folder} is a folder, in which {len(names)} files can be read ({shown})"
 
     def instead(self, write: Callable[[str], str] = str) -> str:
-        """What to give in its place, a path or a pattern written by `write`."""
+        """What to give instead, a path or a pattern written by `write`."""
         first = write(self.files[0].as_posix())
         same = {(file.parent, file.suffix) for file in self.files}
         if len(self.files) == 1:
