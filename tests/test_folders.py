@@ -92,7 +92,7 @@ def test_the_error_survives_another_process(polls):
 
 
 def test_a_folder_is_no_model(polls):
-    with pytest.raises(ModelFileError, match="is a folder without models"):
+    with pytest.raises(ModelFileError, match="is a folder: name a model file"):
         mm.load(polls)
     mm.save(mm.M4.from_orders(["abc"], 0.3), polls / "abc.m4")
     with pytest.raises(ModelFileError, match=r"one of the models in it, as in .*abc\.m4"):

@@ -268,7 +268,7 @@ def test_a_folder_of_other_comparisons_is_refused(tmp_path):
     ):
         store_comparisons(tmp_path / "votes", tmp_path / "x")
     (tmp_path / "y").mkdir()
-    with pytest.raises(FileError, match="y is no folder of stored comparisons"):
+    with pytest.raises(FileError, match="y holds no stored comparisons"):
         store_comparisons(tmp_path / "votes", tmp_path / "y")
     (tmp_path / "x" / "about.json").write_text('{"format": 99}')
     with pytest.raises(FileError, match="written by another version of mallowmix"):

@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from mallowmix.cli.help_words import arguments_in_usage
 from mallowmix.cli.option_names import as_typed, option_names
 from mallowmix.errors import (
     FileError,
@@ -221,7 +222,20 @@ def _usage(error: Any) -> str:
     if near:  # an option's name was mistyped
         return f"{error.message}. Did you mean {near[0]}? See {command} --help."
     message = error.format_message().strip().replace("\n", " ")
+    missing = getattr(error, "param", None) if hasattr(error, "param_type") else None
+    if context is not None and getattr(missing, "param_type_name", "") == "argument":
+        message = f"{message.rstrip('.')}: type {command} {arguments_in_usage(context.command)}."
+        message += _how_to_learn(context.command)
     return f"{message}{'' if message.endswith(('.', '?', '!')) else '.'} See {command} --help."
+
+
+def _how_to_learn(command: Any) -> str:
+    """Where votes were given to a command that takes a model first, how one comes by a model."""
+    given = next((Path(word) for word in _line[1:] if not word.startswith("-")), None)
+    if given is None or given.suffix.lower() == ".m4" or command.params[0].name != "model":
+        return ""
+    learn = shlex.join(["mallowmix", "fit", str(given)])
+    return f" A model is learnt first, with {learn}."
 
 
 def _explain_system(error: OSError) -> int:

@@ -111,8 +111,8 @@ def load(path: str | PathLike[str]) -> FittedModel:
 
 def _no_file(folder: Path) -> ModelFileError:
     models = sorted(folder.glob("*.m4"))
-    within = f"; give one of the models in it, as in {models[0]}" if models else " without models"
-    return ModelFileError(f"{folder} is a folder{within}.")
+    now = f"give one of the models in it, as in {models[0]}" if models else "name a model file"
+    return ModelFileError(f"{folder} is a folder: {now}.")
 
 
 def dumps(model: AnyModel) -> bytes:
