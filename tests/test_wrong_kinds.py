@@ -52,6 +52,7 @@ CALLS = {
     "leaderboard": (MODEL,),
     "predict": (MODEL, VOTES, [("a", "b")]),
     "rank": (MODEL, VOTES),
+    "weights": (MODEL, VOTES),
 }
 
 
