@@ -18,14 +18,28 @@ sys.path[:0] = [str(DOCS), str(DOCS.parent)]
 import mallowmix as mm  # noqa: E402
 from benchmarks.web_clients import ADMIN, Server  # noqa: E402
 
-IMAGES = ("report", "report-people", "survey", "result", "phone", "explore", "admin")
-_OF_THE_REPORT = IMAGES[:2]
+IMAGES = ("report", "report-people", "survey", "result", "phone", "explore", "admin", "own")
+_OF_THE_REPORT, _OF_A_FIT = IMAGES[:2], IMAGES[-1:]
 _WIDE, _PHONE = {"width": 960, "height": 600}, {"width": 390, "height": 720}
 _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 _ASKED = "() => location.pathname === '/me' || document.querySelector('#survey[aria-busy=false]')"
 _NEXT = (
     "(old) => location.pathname === '/me' || document.querySelector('#count')?.textContent !== old"
 )
+
+_VOTE = """async (pairs) => {
+  const json = { 'Content-Type': 'application/json' };
+  await fetch('/api/v1/people', { method: 'POST', headers: json, body: '{}' });
+  const { csrf } = await (await fetch('/api/v1/me')).json();
+  const items = await (await fetch('/api/v1/items')).json();
+  const id = new Map(items.map((each) => [each.name, each.id]));
+  const headers = { ...json, 'X-CSRF-Token': csrf };
+  for (const [n, [best, other]] of pairs.entries()) {
+    const vote = { key: `vote-${1000 + n}`, choice: 'first' };
+    const body = JSON.stringify({ ...vote, first: id.get(best), second: id.get(other) });
+    await fetch('/api/v1/votes', { method: 'POST', headers, body });
+  }
+}"""
 
 
 def take_images(folder: Path, only: tuple[str, ...] = IMAGES, n_users: int = 600) -> list[Path]:
@@ -50,10 +64,24 @@ def take_images(folder: Path, only: tuple[str, ...] = IMAGES, n_users: int = 600
         browser = playwright.chromium.launch(executable_path=chromium, args=_ARGUMENTS)
         if set(only) & set(_OF_THE_REPORT):
             _report(browser, dishes, Path(work), folder, only)
-        if set(only) - set(_OF_THE_REPORT):
+        if set(only) - set(_OF_THE_REPORT) - set(_OF_A_FIT):
             _pages(browser, dishes, Path(work), folder, only)
+        if set(only) & set(_OF_A_FIT):
+            _own(browser, dishes, Path(work), folder)
         browser.close()
-    return [folder / f"{name}.png" for name in only]
+    paths = [folder / f"{name}.png" for name in only]
+    for path in paths:
+        _shrink(path)
+    return paths
+
+
+def _shrink(path: Path) -> None:
+    """Keep 128 colours, which is what a page has: a third of the bytes."""
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        few = picture.convert("RGB").quantize(128, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
 
 
 def _report(browser: Any, dishes: Any, work: Path, folder: Path, only: tuple[str, ...]) -> None:
@@ -93,6 +121,31 @@ def _pages(browser: Any, dishes: Any, work: Path, folder: Path, only: tuple[str,
             takes[name](page)
             page.screenshot(path=folder / f"{name}.png", full_page=not phone)
             context.close()
+    finally:
+        server.kill()
+
+
+def _own(browser: Any, dishes: Any, work: Path, folder: Path) -> None:
+    """The result of somebody who answers as the second taste does, but puts pizza over all."""
+    model = mm.fit(dishes.comparisons, 3, seed=0)
+    mm.save(model, work / "fitted.m4")
+    items = model.items.tolist()
+    order = ["pizza", *(items[i] for i in model.order[1] if items[i] != "pizza")]
+    pairs = [[best, other] for n, best in enumerate(order) for other in order[n + 1 :]]
+    server = Server(["fitted.m4", "--votes", "own.db"], work)
+    server.start()
+    try:
+        context = browser.new_context(base_url=server.url, viewport=_WIDE)
+        page = context.new_page()
+        page.goto("/")
+        page.evaluate(_VOTE, pairs)
+        page.goto("/me")
+        page.wait_for_selector("#own:not([hidden])")
+        page.wait_for_selector("#keep:not([hidden])")
+        end = page.locator("#keep").bounding_box()["y"]  # below is a link to this very page
+        clip = {"x": 0, "y": 0, "width": _WIDE["width"], "height": end}
+        page.screenshot(path=folder / "own.png", clip=clip, full_page=True)
+        context.close()
     finally:
         server.kill()
 

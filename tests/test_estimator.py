@@ -1,6 +1,7 @@
 """MixedMallows keeps scikit-learn's contract and equals the functions."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -163,3 +164,63 @@ def test_it_works_in_a_pipeline_and_clones(population):
         "mixedmallows1",
         "mixedmallows2",
     ]
+
+
+@pytest.fixture(scope="module")
+def estimator(population):
+    return mm.MixedMallows(1, predictor=False).fit(population.comparisons)
+
+
+FOREIGN = [("u", "a", "b"), ("u", "b", "toast"), ("v", "toast", "a")]
+
+
+@quiet
+@pytest.mark.parametrize("call", ["transform", "predict_proba", "score"])
+def test_unknown_items_are_refused_or_left_out_as_the_message_says(estimator, call):
+    some = mm.read_comparisons(FOREIGN)
+    with pytest.raises(DataError, match=r'unknown: \'toast\'.*unknown_items="drop"'):
+        getattr(estimator, call)(some)
+    known = mm.read_comparisons([*FOREIGN[:1] * 9, ("u", "c", "d"), ("v", "a", "c")])
+    more = mm.read_comparisons([*FOREIGN * 9, ("u", "c", "d"), ("v", "a", "c")])
+    dropping = mm.MixedMallows(1, predictor=False, unknown_items="drop").fit(known)
+    np.testing.assert_array_equal(getattr(dropping, call)(more), getattr(dropping, call)(known))
+    with pytest.raises(mm.errors.OptionError, match="unknown_items is 'ignore'"):
+        getattr(dropping.set_params(unknown_items="ignore"), call)(more)
+
+
+def test_a_path_and_a_table_are_read_and_are_no_matrix(estimator, tmp_path):
+    rows = pd.DataFrame([("u", "a", "b"), ("v", "b", "a")], columns=["user", "winner", "loser"])
+    rows.to_csv(tmp_path / "votes.csv", index=False)
+    expected = estimator.predict_proba(mm.read_comparisons(rows))
+    for X in (rows, tmp_path / "votes.csv", str(tmp_path / "votes.csv")):
+        np.testing.assert_array_equal(estimator.predict_proba(X), expected)
+    with pytest.raises(mm.errors.FileError, match=r"no\.csv"):
+        estimator.transform("no.csv")
+
+
+@pytest.fixture(scope="module")
+def of_matrix(population):
+    return mm.MixedMallows(1, predictor=False).fit(as_matrix(population.comparisons))
+
+
+def test_a_matrix_may_be_a_list_of_rows(of_matrix):
+    X = np.zeros((2, 64))
+    X[0, 1] = X[1, 10] = 3
+    np.testing.assert_array_equal(of_matrix.predict_proba(X.tolist()), of_matrix.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("pairs", "said"),
+    [
+        ([(0, 8)], r"\(0, 8\) is not of two items: they are numbered from 0 to 7"),
+        ([(-1, 2)], "numbered from 0 to 7"),
+        ([("0", "tee")], "tee"),
+        ([(0.5, 1)], "0.5"),
+        ([(1,)], "Pair 1"),
+        ("ab", "a list of two items"),
+        (3, "a list of two items"),
+    ],
+)
+def test_wrong_pairs_to_predict_are_said(of_matrix, pairs, said):
+    with pytest.raises(DataError, match=said):
+        of_matrix.predict_proba(np.ones((1, 64)) - np.eye(8).reshape(1, -1), pairs)

@@ -151,7 +151,7 @@ def test_messages(tmp_path):
         ({"user": [users[0], users[0]], "x": [1, 2]}, DataError, "more than once"),
         ({"user": ["nobody"], "x": [1]}, DataError, "None of the 30 users is in the attributes"),
         (7, OptionError, "cannot be read from an int"),
-        (tmp_path / "none.csv", FileError, "No such file"),
+        (tmp_path / "none.csv", FileError, "There is no file"),
         (tmp_path / "bad.csv", DataError, "line 2: 3 fields where the first line has 2"),
     ]
     for source, kind, says in cases:

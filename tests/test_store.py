@@ -235,7 +235,7 @@ def test_files_that_cannot_be_used(tmp_path):
     with pytest.raises(FileError, match=r"part-1\.parquet is not a whole Parquet file"):
         store_comparisons(tmp_path / "votes", tmp_path / "x")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(FileError, match=r"folder without \.parquet files"):
+    with pytest.raises(FileError, match=r"nothing in it that can be read"):
         store_comparisons(tmp_path / "empty", tmp_path / "x")
     write(tmp_path / "odd", names=("user", "winner", "beaten"), shards=1)
     with pytest.raises(DataError, match="has no column 'loser'"):
@@ -268,7 +268,7 @@ def test_a_folder_of_other_comparisons_is_refused(tmp_path):
     ):
         store_comparisons(tmp_path / "votes", tmp_path / "x")
     (tmp_path / "y").mkdir()
-    with pytest.raises(FileError, match="y is no folder of stored comparisons"):
+    with pytest.raises(FileError, match="y holds no stored comparisons"):
         store_comparisons(tmp_path / "votes", tmp_path / "y")
     (tmp_path / "x" / "about.json").write_text('{"format": 99}')
     with pytest.raises(FileError, match="written by another version of mallowmix"):

@@ -279,9 +279,10 @@ def check_at_least(option: str, value: float, least: float) -> None:
 
 
 def check_count(option: str, value: int, least: int) -> None:
-    """Raise an OptionError unless `value` is a whole number of at least `least`."""
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        expected = f"a whole number of at least {least}"
+    """Raise an OptionError unless `value` is a whole number of at least `least`, below 2**31."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or value >= 2**31:
+        expected = f"a whole number of at least {least}" if not whole else "below 2**31"
         raise OptionError(option=option, value=value, expected=expected)
     check_at_least(option, value, least)
 

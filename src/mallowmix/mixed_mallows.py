@@ -1,7 +1,9 @@
 """`MixedMallows`, the model as a scikit-learn estimator."""
 
 import warnings
-from typing import Any
+from collections.abc import Iterable
+from os import PathLike
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +13,9 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.rankings import Rankings
+from mallowmix.engine.conversion import as_comparisons
+from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.errors import DataError, DataWarning, Option
 from mallowmix.fitting.fit import fit
 from mallowmix.infer.heldout.completion import completion
@@ -28,7 +33,8 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     person put item i over item j, so that there are Q² columns, those of an item with itself
     empty. For any other width give `pairs`, one (i, j) a column; without it the columns are taken
     for the first ordered pairs (0, 1), (0, 2), … of the smallest Q that has as many, with a
-    warning. `Comparisons` are taken as they are.
+    warning. `Comparisons` are taken as they are, and so are a path and a table with a column
+    `winner`: whatever `read_comparisons` reads.
 
     Parameters
     ----------
@@ -49,6 +55,9 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         How many threads; all cores unless given.
     pairs : (columns, 2) array of int
         The ordered pair of each column, for matrices that are not Q² wide.
+    unknown_items : {"error", "drop"}
+        What to do with comparisons of items that were not in the fit, as in `weights`: `transform`,
+        `predict_proba` and `score` refuse them, or leave them out.
 
     Attributes
     ----------
@@ -78,6 +87,7 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         random_state: Any = 0,
         n_jobs: int | None = None,
         pairs: Any = None,
+        unknown_items: Literal["error", "drop"] = "error",
     ) -> None:
         self.n_components = n_components
         self.method = method
@@ -87,6 +97,7 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.pairs = pairs
+        self.unknown_items = unknown_items
 
     def fit(self, X: Any, y: Any = None) -> "MixedMallows":
         """Learn the components from a users × pairs matrix or from Comparisons; y is ignored."""
@@ -118,9 +129,7 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         (M, K) array
             Rows sum to one.
         """
-        check_is_fitted(self)
-        data = self._comparisons(X, reset=False).with_items(self.model_.items)
-        return infer_weights(self.model_, data, n_jobs=self.n_jobs)
+        return infer_weights(self._fitted(), self._known(X), n_jobs=self.n_jobs)
 
     def predict_proba(self, X: Any, pairs: Any = None) -> NDArray[np.float64]:
         """(M, n) the probability that each user prefers the first of each pair to the second.
@@ -132,19 +141,18 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         pairs : (n, 2) array of item numbers, or pairs of labels
             What to predict; the columns of X unless given.
         """
-        check_is_fitted(self)
-        comparisons = self._comparisons(X, reset=False)
-        items = self.model_.items.tolist()
+        model, comparisons = self._fitted(), self._known(X)
+        items = model.items.tolist()
         if pairs is not None:
             wanted = _labelled(pairs, items)
-            return predict(self.model_, comparisons, wanted, n_jobs=self.n_jobs).probability
+            return predict(model, comparisons, wanted, n_jobs=self.n_jobs).probability
         columns = np.stack(np.divmod(np.arange(len(items) ** 2), len(items)), axis=1)
-        if not isinstance(X, Comparisons):
-            columns = self._columns(X.shape[1], warn=False)[1]
+        if not _is_read(X):
+            columns = self._columns(_width(X), warn=False)[1]
         proper = columns[:, 0] != columns[:, 1]
         out = np.full((comparisons.n_users, len(columns)), 0.5)
         wanted = _labelled(columns[proper], items)
-        found = predict(self.model_, comparisons, wanted, n_jobs=self.n_jobs)
+        found = predict(model, comparisons, wanted, n_jobs=self.n_jobs)
         out[:, proper] = found.probability
         return out
 
@@ -154,15 +162,22 @@ class MixedMallows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         The larger, the better; y is ignored; a coin scores −log 2. Best with users whom the model
         has not seen.
         """
+        found = completion(self._fitted(), self._known(X), n_jobs=self.n_jobs)
+        return found.log_likelihood_per_comparison
+
+    def _fitted(self) -> FittedModel:
         check_is_fitted(self)
-        comparisons = self._comparisons(X, reset=False)
-        return completion(
-            self.model_, comparisons, n_jobs=self.n_jobs
-        ).log_likelihood_per_comparison
+        return self.model_
+
+    def _known(self, X: Any) -> Comparisons:
+        """The comparisons of X over the items of the model; every user stays."""
+        items = self._fitted().items
+        chosen: Any = self.unknown_items
+        return self._comparisons(X, reset=False).with_items(items, unknown_items=chosen)
 
     def _comparisons(self, X: Any, *, reset: bool) -> Comparisons:
-        if isinstance(X, Comparisons):
-            return X
+        if _is_read(X):
+            return as_comparisons(X)
         X = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True
         )
@@ -229,6 +244,30 @@ def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31))
 
 
-def _labelled(pairs: Any, items: list[Any]) -> list[tuple[object, object]]:
-    """Pairs of item numbers as pairs of labels; labels stay."""
-    return [(items[a], items[b]) if isinstance(a, int | np.integer) else (a, b) for a, b in pairs]
+def _is_read(X: Any) -> bool:
+    """Whether X is comparisons or is read as such, and no matrix of counts."""
+    kinds = Comparisons | StoredComparisons | Rankings | str | PathLike
+    return isinstance(X, kinds) or "winner" in getattr(X, "columns", ())
+
+
+def _width(X: Any) -> int:
+    return X.shape[1] if hasattr(X, "shape") else len(X[0])
+
+
+def _labelled(pairs: Any, items: list[Any]) -> Any:
+    """Pairs of item numbers as pairs of labels; whatever else stays as it is."""
+    if isinstance(pairs, str) or not isinstance(pairs, Iterable):
+        return pairs
+    return [_label_pair(pair, items) for pair in pairs]
+
+
+def _label_pair(pair: Any, items: list[Any]) -> Any:
+    numbers = np.asarray(pair)
+    if numbers.shape != (2,) or numbers.dtype.kind not in "iu":
+        return pair
+    if numbers.min() < 0 or numbers.max() >= len(items):
+        raise DataError(
+            f"The pair {tuple(numbers.tolist())} is not of two items: they are numbered from 0 to "
+            f"{len(items) - 1}."
+        )
+    return items[numbers[0]], items[numbers[1]]

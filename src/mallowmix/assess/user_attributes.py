@@ -11,13 +11,13 @@ from mallowmix.data.labels import Labels, text_of
 from mallowmix.data.text import a_or_an
 from mallowmix.errors import (
     DataError,
-    FileError,
     Option,
     OptionError,
     did_you_mean,
     shown_value,
 )
 from mallowmix.readers.csv_rows import check_one_line, csv_rows
+from mallowmix.readers.inputs import unreadable_text
 from mallowmix.readers.parquet_batches import read_parquet
 
 _SHOWN = 10  # names of columns in a message
@@ -115,9 +115,7 @@ def _from_file(path: Path) -> dict[str, list[Any]]:
             separator = "\t" if path.suffix.lower() == ".tsv" else ","
             rows = list(csv_rows(file, path, separator=separator, strict=True))
     except (OSError, UnicodeDecodeError) as error:
-        raise FileError(
-            f"{path} cannot be read: {getattr(error, 'strerror', None) or error}."
-        ) from None
+        raise unreadable_text(path, "attributes of users", error) from None
     if not rows:
         raise DataError(f"{path} is empty: it needs a line of column names, one of them user.")
     (_, names), *others = rows

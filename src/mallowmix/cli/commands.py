@@ -135,7 +135,7 @@ class Group(TyperGroup):
         """Run one command; without arguments, print the help."""
         given = list(sys.argv[1:] if args is None else args)
         with (
-            exit_with_code(),
+            exit_with_code(given),
             self.make_context(prog_name or "mallowmix", given or ["--help"]) as context,
         ):
             self.invoke(context)

@@ -35,6 +35,12 @@ def _word(param: Any) -> str | None:
     return next((word for kind, word in _WORDS.items() if kind in name), "VALUE")
 
 
+def arguments_in_usage(command: Any) -> str:
+    """The arguments that a command must be given, as in MODEL VOTES."""
+    arguments = (each for each in command.params if each.param_type_name == "argument")
+    return " ".join(_in_usage(each) for each in arguments if each.required)
+
+
 def _in_usage(param: Any) -> str:
     """VOTES where it must be given, [VOTES] where not, [MORE...] for any number."""
     name = (param.metavar or param.name).strip("[].").upper()

@@ -23,14 +23,19 @@ def number(text: str) -> float:
     return value
 
 
+def whole_number(text: str | int) -> int:
+    """A whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a whole number.") from None
+
+
 def at_least(least: int) -> Callable[[str | int], int]:
     """Return a parser of whole numbers that are not below `least`."""
 
     def whole(text: str | int) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            raise typer.BadParameter(f"{text!r} is not a whole number.") from None
+        value = whole_number(text)
         if value < least:
             raise typer.BadParameter(f"{value} is too small; it must be at least {least}.")
         return value
@@ -107,7 +112,10 @@ def words_for(text: str) -> dict[str, str]:
 
 Model: TypeAlias = Annotated[Path, typer.Argument(help="A model file.", show_default=False)]
 Seed: TypeAlias = Annotated[
-    int, typer.Option(help="The same seed gives the same result.", metavar="NUMBER")
+    int,
+    typer.Option(
+        help="The same seed gives the same result.", parser=whole_number, metavar="NUMBER"
+    ),
 ]
 Jobs: TypeAlias = Annotated[
     int | None,

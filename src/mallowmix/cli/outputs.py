@@ -11,7 +11,7 @@ from mallowmix.cli.shell import files_written
 from mallowmix.data.atomic_write import replacing
 from mallowmix.data.optional_packages import optional_package
 from mallowmix.data.spreadsheet_text import csv_value
-from mallowmix.errors import OptionError
+from mallowmix.errors import FileError, OptionError
 
 if TYPE_CHECKING:
     from mallowmix.data.comparisons import Comparisons
@@ -31,6 +31,7 @@ def try_outputs(*outputs: Path, inputs: Iterable[Any] = ()) -> None:
     taken = [os.path.realpath(path) for path in inputs if isinstance(path, Path)]
     for path in outputs:
         if os.path.realpath(path) in taken:
+            _refuse_model(path)
             raise OptionError(
                 f"{path} is named twice: give every input and output its own name.",
                 option="output",
@@ -42,6 +43,15 @@ def try_outputs(*outputs: Path, inputs: Iterable[Any] = ()) -> None:
             optional_package("matplotlib", f"The picture {path}")
         with contextlib.suppress(_Tried), replacing(path):
             raise _Tried
+
+
+def _refuse_model(path: Path) -> None:
+    """Say so where a model was named as votes: by its default name, it would be the output too."""
+    if path.suffix.lower() == ".m4":
+        raise FileError(
+            f"{path} is a model, not comparisons, and would be overwritten: name the file of the "
+            "comparisons, and another output where the model is to stay."
+        )
 
 
 def write_all(writers: Mapping[Path, Writer]) -> None:

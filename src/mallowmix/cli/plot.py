@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 OF_A_MODEL = ("components", "positions", "pairs", "distances")
 WITH_VOTES = ("mixtures", "largest-share", "disagreement", "reliability", "intervals", "choice")
-_KINDS = "|".join(OF_A_MODEL + WITH_VOTES)
+_KINDS = f"What to draw: of a model {', '.join(OF_A_MODEL)}; with votes {', '.join(WITH_VOTES)}."
 
 
 @reads_votes
 def plot_command(
-    kind: Annotated[str, typer.Argument(help="What to draw.", metavar=_KINDS, show_default=False)],
+    kind: Annotated[str, typer.Argument(help=_KINDS, metavar="FIGURE", show_default=False)],
     model: Model,
     votes: MaybeVotes = None,
     output: Annotated[
@@ -66,7 +66,7 @@ def plot_command(
 ) -> None:
     """Draw one figure: rankings, positions, polarising pairs, how people mix, calibration, …
 
-    The first four kinds need a model alone, the others the comparisons it was learnt from, too.
+    Votes are the comparisons that the model was learnt from.
     """
     keep_quiet(quiet)
     output = output or Path(f"{kind}.png")

@@ -40,6 +40,8 @@ class Address:
 
 def votes_source(text: str) -> Any:
     """Parse a path, or the address of a database."""
+    if not text.strip():
+        raise typer.BadParameter("it is empty; give the name of a file.")
     return Address(text) if "://" in text else Path(text)
 
 
@@ -103,7 +105,7 @@ OPTIONS = {
         f"What the votes are: {_FORMATS}. Recognised by their columns unless given.", "FORM"
     ),
     "columns": _option(
-        "Names of your columns where they differ, as in user=judge,winner=better,loser=worse. "
+        "Names of your columns where they differ, as in user=judge,loser=worse. "
         "weight= leaves weights out.",
         "OURS=YOURS,…",
         column_names,

@@ -3,10 +3,11 @@
 import contextlib
 import json
 import os
+import shlex
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -14,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from mallowmix.cli.help_words import arguments_in_usage
 from mallowmix.cli.option_names import as_typed, option_names
 from mallowmix.errors import (
     FileError,
@@ -36,6 +38,7 @@ DEBUG = "MALLOWMIX_DEBUG"
 _PIPE_WIDTH = 120  # columns of a table that goes into a file or a pipe
 
 files_written: list[Path] = []  # by the running command
+_line: list[str] = []  # the arguments of the running command, as they were typed
 _names: dict[str, str] = {}  # how the running command writes each option
 _commands: dict[str, Any] = {}  # all commands, by their names
 
@@ -75,8 +78,9 @@ def echo_note(message: str) -> None:
 
 
 @contextlib.contextmanager
-def exit_with_code() -> Iterator[None]:
+def exit_with_code(arguments: Sequence[str] = ()) -> Iterator[None]:
     """Run a command: warnings become notes, any error becomes a sentence and an exit code."""
+    _line[:] = arguments
     files_written.clear()
     _names.clear()
     closed = sys.stdout is None
@@ -172,6 +176,8 @@ def _sentence(error: BaseException) -> tuple[int, str]:
         return error.exit_code, ""
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return 130, _interrupted()
+    if isinstance(error, FileError):
+        return 1, _about_file(error)
     if isinstance(error, MallowmixError):
         return 2 if isinstance(error, OptionError) else 1, message_text(error)
     if isinstance(error, MemoryError):
@@ -189,6 +195,20 @@ def _sentence(error: BaseException) -> tuple[int, str]:
     )
 
 
+def _about_file(error: FileError) -> str:
+    """The message; where a folder was given, with the command that names a file instead."""
+    from mallowmix.readers.folders import FolderError
+
+    if not isinstance(error, FolderError):
+        return message_text(error)
+
+    def typed(file: str) -> str:
+        line = [file if Path(each) == error.folder else each for each in _line]
+        return f"mallowmix {shlex.join(line)}"
+
+    return f"{error.found()}: type {error.instead(typed)}"
+
+
 def _interrupted() -> str:
     if not files_written:
         return "Interrupted; nothing was written."
@@ -202,7 +222,20 @@ def _usage(error: Any) -> str:
     if near:  # an option's name was mistyped
         return f"{error.message}. Did you mean {near[0]}? See {command} --help."
     message = error.format_message().strip().replace("\n", " ")
+    missing = getattr(error, "param", None) if hasattr(error, "param_type") else None
+    if context is not None and getattr(missing, "param_type_name", "") == "argument":
+        message = f"{message.rstrip('.')}: type {command} {arguments_in_usage(context.command)}."
+        message += _how_to_learn(context.command)
     return f"{message}{'' if message.endswith(('.', '?', '!')) else '.'} See {command} --help."
+
+
+def _how_to_learn(command: Any) -> str:
+    """Where votes were given to a command that takes a model first, how one comes by a model."""
+    given = next((Path(word) for word in _line[1:] if not word.startswith("-")), None)
+    if given is None or given.suffix.lower() == ".m4" or command.params[0].name != "model":
+        return ""
+    learn = shlex.join(["mallowmix", "fit", str(given)])
+    return f" A model is learnt first, with {learn}."
 
 
 def _explain_system(error: OSError) -> int:

@@ -18,7 +18,7 @@ from mallowmix.cli.outputs import weights_table
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
 from mallowmix.cli.user_options import SHOWN, Level, UnknownItems, by_user, save_table, try_table
-from mallowmix.errors import Option, OptionError
+from mallowmix.errors import Option, OptionError, check_level
 
 if TYPE_CHECKING:
     from mallowmix.data.comparisons import Comparisons
@@ -76,6 +76,7 @@ def weights_command(
     """Infer how much of each shared ranking every person follows, be they new or in the fit."""
     keep_quiet(quiet)
     try_table(output, model, votes)
+    check_level(level)
     if intervals and estimate == "map":
         raise OptionError(
             Option("intervals"),

@@ -37,8 +37,9 @@ def check_kind(option: str, value: object, kind: type, expected: str, hint: str 
     )
 
 
-def as_path(value: Any, option: str = "path") -> Path:
+def as_path(value: Any, option: str = "path", what: str = "file") -> Path:
     """A path from text or from a path; an OptionError for anything else."""
-    if not isinstance(value, str | PathLike) or isinstance(fspath(value), bytes) or not str(value):
-        raise OptionError(option=option, value=value, expected="the name of a file, as text")
+    text = fspath(value) if isinstance(value, str | PathLike) else ""
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise OptionError(option=option, value=value, expected=f"the name of a {what}, as text")
     return Path(value)

@@ -17,7 +17,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import split_users
 from mallowmix.engine import Engine, ThreadEngine, make_blocks
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
-from mallowmix.errors import MallowmixWarning
+from mallowmix.errors import MallowmixWarning, OptionError
 from mallowmix.fitting.k_choice import Choice, KRow
 from mallowmix.fitting.k_numbers import search_numbers
 from mallowmix.fitting.k_rules import (
@@ -96,6 +96,9 @@ def search_k(
             False,
             (),
         )
+    if n_folds > users.n_users:
+        expected = f"at most the number of people, {users.n_users}"
+        raise OptionError(option="n_folds", value=n_folds, expected=expected)
     with threadpool_limits(1):  # as in `fit`
         own = child_seed(seed, Step.CHOICE_FIT)
         questions = hard_questions(users)

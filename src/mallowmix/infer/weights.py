@@ -134,7 +134,7 @@ def infer_weights(
         exact = (prepared, method, n_sweeps, as_key(seed))
         with using(engine, n_jobs) as run:
             return _of_components(run.map(_exact_weights, make_blocks(comparisons), exact), model)
-    broadcast = (prepared, estimate, max_iter, tol)
+    broadcast = (prepared, estimate, max_iter, float(tol))
     with using(engine, n_jobs) as run:
         moving, parts = run.reduce(_weights, make_blocks(comparisons), broadcast)
     if moving:

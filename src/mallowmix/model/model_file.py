@@ -19,6 +19,7 @@ The same model gives the same bytes. Files of older formats stay readable (`mode
 
 from dataclasses import asdict, replace
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,8 @@ def load(path: str | PathLike[str]) -> FittedModel:
     ['Greek salad', 'ceviche', 'falafel']
     """
     file = as_path(path)
+    if file.is_dir():
+        raise _no_file(file)
     try:
         data = file.read_bytes()
     except FileNotFoundError:
@@ -104,6 +107,12 @@ def load(path: str | PathLike[str]) -> FittedModel:
     except OSError as error:
         raise ModelFileError(f"{file} cannot be read: {error.strerror or error}.") from None
     return loads(data, str(file))
+
+
+def _no_file(folder: Path) -> ModelFileError:
+    models = sorted(folder.glob("*.m4"))
+    now = f"give one of the models in it, as in {models[0]}" if models else "name a model file"
+    return ModelFileError(f"{folder} is a folder: {now}.")
 
 
 def dumps(model: AnyModel) -> bytes:

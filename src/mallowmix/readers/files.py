@@ -10,12 +10,15 @@ from mallowmix.readers.compressed import decompression_errors, open_bytes, unpac
 from mallowmix.readers.csv_files import open_csv
 from mallowmix.readers.excel_files import ENDINGS as EXCEL
 from mallowmix.readers.excel_files import open_excel
+from mallowmix.readers.folders import parquet_files
 from mallowmix.readers.inputs import Input, joined_inputs, missing_file
 from mallowmix.readers.json_files import ENDINGS as JSON
 from mallowmix.readers.json_files import open_json
 from mallowmix.readers.json_lines import ENDINGS as JSON_LINES
 from mallowmix.readers.json_lines import open_json_lines
+from mallowmix.readers.movielens import is_movielens
 from mallowmix.readers.parquet_files import open_parquet
+from mallowmix.readers.preflib import is_preflib
 from mallowmix.readers.sql import ABOUT_QUERY, is_database, open_database
 from mallowmix.readers.text_format import DELIMITERS, TextFormat
 
@@ -53,10 +56,11 @@ def open_path(
     """
     path = Path(source)
     if path.is_dir():
-        return joined_inputs([open_parquet(file) for file in _parquet_files(path)], str(path))
+        files = parquet_files(path, can_be_read, READABLE)
+        return joined_inputs([open_parquet(file) for file in files], str(path))
     if not path.exists() and glob.has_magic(str(source)):
-        files = [_open_file(file, query, text, any_ending) for file in matching(path)]
-        return joined_inputs(files, str(path))
+        opened = [_open_file(file, query, text, any_ending) for file in matching(path)]
+        return joined_inputs(opened, str(path))
     return _open_file(path, query, text, any_ending)
 
 
@@ -110,6 +114,11 @@ def _kind(path: Path) -> str | None:
     return None
 
 
+def can_be_read(path: Path) -> bool:
+    """Return whether the name tells that `read_comparisons` can read the file."""
+    return _kind(path) is not None or is_preflib(path) or is_movielens(path)
+
+
 def _kind_by_content(path: Path) -> str:
     """Return the kind of file that the first bytes tell; text where they tell nothing."""
     with decompression_errors(path), open_bytes(path) as file:
@@ -141,18 +150,3 @@ def matching(pattern: Path) -> list[Path]:
     if not found:
         raise FileError(f"No file fits {pattern}: check the folder and the pattern.")
     return found
-
-
-def _parquet_files(folder: Path) -> list[Path]:
-    """Return the Parquet files of a folder by name; those that begin with . or _ are metadata."""
-    files = sorted(
-        file
-        for file in folder.iterdir()
-        if file.suffix.lower() == ".parquet" and file.name[0] not in "._"
-    )
-    if not files:
-        raise FileError(
-            f"{folder} is a folder without .parquet files in it: name a file, or a folder that "
-            "has some."
-        )
-    return files

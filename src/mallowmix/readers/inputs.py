@@ -207,6 +207,27 @@ def missing_file(path: Path) -> FileError:
     return FileError(f"There is no file {path}: check the name and the folder.")
 
 
+def unreadable_text(path: Path, what: str, error: OSError | UnicodeDecodeError) -> FileError:
+    """Return the error for a small text file that could not be read.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    what : str
+        What it should hold, to be read after "save".
+    error : OSError or UnicodeDecodeError
+        What was raised.
+    """
+    if isinstance(error, FileNotFoundError):
+        return missing_file(path)
+    if isinstance(error, IsADirectoryError):
+        return FileError(f"{path} is a folder: give the name of a file.")
+    if isinstance(error, OSError):
+        return FileError(f"{path} cannot be read: {error.strerror or error}.")
+    return FileError(f"{path} is not text in UTF-8: save {what} as CSV in UTF-8.")
+
+
 @contextmanager
 def error_context(title: str) -> Iterator[None]:
     """Prefix errors with the title of their source; errors of the system become a FileError."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mallowmix.data.argument_kinds import as_path
-from mallowmix.errors import DataError, FileError, did_you_mean
+from mallowmix.errors import DataError, did_you_mean
 from mallowmix.readers.csv_rows import check_one_line, csv_rows
-from mallowmix.readers.inputs import missing_file
+from mallowmix.readers.inputs import unreadable_text
 
 if TYPE_CHECKING:
     from mallowmix.data.comparisons import Comparisons
@@ -99,10 +99,8 @@ def read_item_names(path: str | PathLike[str]) -> ItemNames:
         with path.open(encoding="utf-8-sig", newline="") as file:
             every = csv_rows(file, path, strict=True)
             rows = [each for each in every if any(map(str.strip, each[1]))]
-    except FileNotFoundError:
-        raise missing_file(path) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"{path} cannot be read as names of items in UTF-8: {error}.") from None
+        raise unreadable_text(path, "names of items", error) from None
     return ItemNames(_named(path, rows))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mallowmix.errors import DataError, FileError
 from mallowmix.readers.csv_rows import csv_rows
+from mallowmix.readers.inputs import unreadable_text
 
 LONGEST = 120
 MOST_ITEMS = 2000
@@ -59,10 +60,8 @@ def read_items(path: Path) -> list[str]:
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise FileError(f"There is no file {path}: check the name and the folder.") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"{path} cannot be read as a list of items in UTF-8: {error}.") from None
+        raise unreadable_text(path, "a list of items", error) from None
     lines = [line for line in text.splitlines() if line.strip()]
     _, first = next(csv_rows(lines[:1], path), (1, []))
     header = [field.strip().lower() for field in first]

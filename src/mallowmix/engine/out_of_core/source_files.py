@@ -12,6 +12,7 @@ from mallowmix.errors import DataError, FileError, MallowmixError, check_choice
 from mallowmix.readers.compressed import check_compressed
 from mallowmix.readers.csv_quotes import misplaced_quotes
 from mallowmix.readers.files import matching
+from mallowmix.readers.folders import parquet_files
 from mallowmix.readers.headers import check_columns, pick_columns
 from mallowmix.readers.inputs import missing_file
 from mallowmix.readers.parquet_batches import check_parquet, parquet_names
@@ -20,6 +21,7 @@ from mallowmix.readers.sql import without_password
 from mallowmix.readers.text_format import find_dialect
 
 _TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+_READABLE = ".parquet, .csv and .tsv (these two also with .gz)"
 
 
 @dataclass(frozen=True)
@@ -147,27 +149,25 @@ def _check_quotes(file: Path) -> None:
 
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        found = sorted(file for file in path.glob("*.parquet") if file.name[0] not in "._")
-        if not found:
-            raise FileError(
-                f"{path} is a folder without .parquet files in it: name a file, or a folder that "
-                "has some."
-            )
-        return found
+        return parquet_files(path, lambda file: _ending(file) is not None, _READABLE)
     return matching(path) if not path.exists() and glob.has_magic(str(path)) else [path]
 
 
-def _kind(file: Path) -> str:
+def _ending(file: Path) -> str | None:
     name = file.name.lower()
-    for ending in (".parquet", *_TEXT):
-        if name.endswith(ending):
-            return ending
-    raise _other_kind(str(file))
+    return next((each for each in (".parquet", *_TEXT) if name.endswith(each)), None)
+
+
+def _kind(file: Path) -> str:
+    ending = _ending(file)
+    if ending is None:
+        raise _other_kind(str(file))
+    return ending
 
 
 def _other_kind(title: str) -> FileError:
     return FileError(
-        f"{title}: from disk, mallowmix reads .parquet, .csv and .tsv (these two also with .gz). "
+        f"{title}: from disk, mallowmix reads {_READABLE}. "
         "Write the comparisons as one of these first."
     )
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.data.argument_kinds import as_path
 from mallowmix.data.memory_size import check_memory
 from mallowmix.data.ranking_ids import OWN
 from mallowmix.engine.blocks import MAX_ITEMS
@@ -91,7 +92,7 @@ def store_comparisons(
     """
     limit = check_memory(memory)
     found = find_source(source, columns, self_pairs, missing)
-    folder = Path(cache) if cache is not None else Path(default_cache(source))
+    folder = Path(default_cache(source)) if cache is None else as_path(cache, "cache", "folder")
     if folder.exists():
         return _opened(folder, found)
     with _beside(folder) as building, explain_duckdb_errors(found.files):

@@ -247,11 +247,17 @@ class StoredComparisons:
 
 def read_about(folder: Path) -> dict[str, Any]:
     """The sizes and the origin of a folder of stored comparisons."""
+    if not (folder / "about.json").is_file():
+        raise FileError(
+            f"{folder} holds no stored comparisons: name a folder that is not there yet, and it is "
+            "made."
+        )
     try:
         about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise FileError(
-            f"{folder} is no folder of stored comparisons ({error}): remove it, or name another."
+            f"{folder} holds stored comparisons that cannot be read ({error}): remove it, and it "
+            "is made anew."
         ) from None
     if about.get("format") != FORMAT:
         raise FileError(

@@ -7,7 +7,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.selection import EngineName
-from mallowmix.errors import Option, OptionError
+from mallowmix.errors import Option, OptionError, check_flag
 from mallowmix.infer.heldout.completion import completion
 from mallowmix.infer.heldout.heldout_options import (
     CompletionOptions,
@@ -79,6 +79,7 @@ def heldout(
     50
     """
     check_model(model)
+    check_flag("include_mu", include_mu)
     comparisons = as_comparisons(comparisons)
     options = as_heldout_options(method)
     if include_mu and not isinstance(comparisons, Comparisons):
