@@ -19,11 +19,10 @@ def test_planted_rankings_are_whole_and_one_a_person():
 def test_one_procedure_and_ranges_of_some_width():
     """Two planted components of clear rankings: found twice, and people's own ranges not empty."""
     truth = mm.M4([range(6), range(5, -1, -1)], [0.2, 0.2], [0.3, 0.3], list("abcdef"))
-    votes = truth.sample(150, 24, seed=1).comparisons
+    votes = truth.sample(90, 24, seed=1).comparisons
     model, both = how_sure.numbers(votes)
     assert both == [2, 2]
     assert 0 < how_sure.own_width(model, votes) < 5
-    assert 0 <= how_sure.certain_positions(model, votes) <= 1
 
 
 def test_the_table_says_both_numbers_and_what_cannot_be_told():
