@@ -46,6 +46,8 @@ def inside(work, monkeypatch):
         ("serve abc.m4 --check --items empty", 1, "empty is a folder: give the name of a file"),
         ("serve abc.m4 --check --items binary.csv", 1, "not text in UTF-8: save a list of items"),
         ("plot", 2, "type mallowmix plot FIGURE MODEL."),
+        ("plot components abc.m4 nope.csv", 2, "of the model alone: leave out nope.csv."),
+        ("serve abc.m4 --check --port 99999", 2, "99999 is too large; it must be at most 65535"),
     ],
 )
 def test_a_wrong_turn_is_one_sentence(typed, code, said):

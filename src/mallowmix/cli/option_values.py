@@ -31,13 +31,15 @@ def whole_number(text: str | int) -> int:
         raise typer.BadParameter(f"{text!r} is not a whole number.") from None
 
 
-def at_least(least: int) -> Callable[[str | int], int]:
-    """Return a parser of whole numbers that are not below `least`."""
+def at_least(least: int, most: int | None = None) -> Callable[[str | int], int]:
+    """Return a parser of whole numbers that are not below `least`, nor above `most`."""
 
     def whole(text: str | int) -> int:
         value = whole_number(text)
         if value < least:
             raise typer.BadParameter(f"{value} is too small; it must be at least {least}.")
+        if most is not None and value > most:
+            raise typer.BadParameter(f"{value} is too large; it must be at most {most}.")
         return value
 
     return whole

@@ -110,6 +110,14 @@ def _check(kind: str, votes: Any, output: Path) -> None:
             value=output,
             expected=f"a name that ends in {', '.join(PICTURES)}",
         )
+    if kind in OF_A_MODEL and votes is not None:
+        raise OptionError(
+            f"A picture of {kind} is of the model alone: leave out {votes}. With votes there are "
+            f"{', '.join(WITH_VOTES)}.",
+            option="votes",
+            value=votes,
+            expected=f"nothing for {kind}",
+        )
     if kind in WITH_VOTES and votes is None:
         raise OptionError(
             f"A picture of {kind} needs the comparisons too: mallowmix plot {kind} model.m4 "

@@ -56,7 +56,7 @@ def serve_command(
         str, typer.Option(metavar="ADDRESS", help="Where to listen; 0.0.0.0 is every network.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(metavar="NUMBER", parser=at_least(1), help="The port.")
+        int, typer.Option(metavar="NUMBER", parser=at_least(1, 65_535), help="The port.")
     ] = 8000,
     title: Annotated[
         str, typer.Option(metavar="TEXT", help="What stands over the survey.")
