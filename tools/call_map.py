@@ -14,7 +14,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -115,17 +115,22 @@ def _forget(package: str) -> None:
                     value.cache_clear()
 
 
+class Effort(NamedTuple):
+    """How long tests may take to be of use: each, all of a file, and those of one mutant."""
+
+    test: float
+    file: float
+    mutant: float
+
+
+QUICK, THOROUGH = Effort(1.5, 20.0, 8.0), Effort(15.0, 120.0, 40.0)
+
+
 class Timings:
-    """The maps of test files, made when first asked for, and kept in a folder.
+    """The maps of test files, made when first asked for, and kept in a folder."""
 
-    Tests of more than `limit` seconds, and all after `whole` seconds of a file, are left out.
-    """
-
-    def __init__(
-        self, root: Path, package: str, folder: Path, limit: float = 1.5, whole: float = 20.0
-    ) -> None:
-        self.root, self.package, self.folder = root, package, folder
-        self.limit, self.whole = limit, whole
+    def __init__(self, root: Path, package: str, folder: Path, effort: Effort = QUICK) -> None:
+        self.root, self.package, self.folder, self.effort = root, package, folder, effort
         folder.mkdir(parents=True, exist_ok=True)
         tests = root / "tests"
         read = [*(root / "src").rglob("*.py"), *set(tests.glob("*.py")) - set(tests.glob("test_*"))]
@@ -141,7 +146,7 @@ class Timings:
         rows = json.loads(found.read_text(encoding="utf-8"))
         wanted = re.compile(re.escape(f"{module}:{function}") + ("$" if function else ""))
         called = {test for test, row in rows.items() if any(map(wanted.match, row["calls"]))}
-        return _quickest({test: rows[test] for test in called})
+        return self._quickest({test: rows[test] for test in called})
 
     def without_numba(self, file: str, tests: dict[str, float]) -> dict[str, float]:
         """Those that pass without Numba, too, and how long they take then."""
@@ -154,25 +159,25 @@ class Timings:
                 rows |= {test: {"passed": False, "seconds": 0.0} for test in missing}
                 rows |= json.loads(part.read_text(encoding="utf-8"))
                 found.write_text(json.dumps(rows), encoding="utf-8")
-        return _quickest({test: rows[test] for test in tests})
+        return self._quickest({test: rows[test] for test in tests})
 
     def _map(self, to: Path, tests: list[str], jit: bool) -> Path:
         to.write_text("{}", encoding="utf-8")
-        plugin = CallMap(self.package, to, self.limit)
-        run(Job(str(self.root), self.package, [tests], jit=jit, plugin=plugin), self.whole)
+        plugin = CallMap(self.package, to, self.effort.test)
+        run(Job(str(self.root), self.package, [tests], jit=jit, plugin=plugin), self.effort.file)
         return to
 
     def _kept(self, file: str, jit: bool) -> Path:
         state = self._state.copy()
         state.update((self.root / file).read_bytes())
-        name = f"{Path(file).stem}-{'jit' if jit else 'plain'}-{state.hexdigest()[:16]}.json"
-        return self.folder / name
+        kind = f"{'jit' if jit else 'plain'}{self.effort.file:g}"
+        return self.folder / f"{Path(file).stem}-{kind}-{state.hexdigest()[:16]}.json"
 
-
-def _quickest(rows: dict[str, Any], tests: int = 15, seconds: float = 8.0) -> dict[str, float]:
-    chosen: dict[str, float] = {}
-    passed = [(row["seconds"], test) for test, row in rows.items() if row["passed"]]
-    for used, test in sorted(passed)[:tests]:
-        if sum(chosen.values()) + used <= seconds:
-            chosen[test] = used
-    return chosen
+    def _quickest(self, rows: dict[str, Any]) -> dict[str, float]:
+        """The quickest 15 tests that pass, in the time of one mutant."""
+        chosen: dict[str, float] = {}
+        passed = [(row["seconds"], test) for test, row in rows.items() if row["passed"]]
+        for used, test in sorted(passed)[:15]:
+            if sum(chosen.values()) + used <= self.effort.mutant:
+                chosen[test] = used
+        return chosen

@@ -15,12 +15,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product, takewhile
 from pathlib import Path
 from typing import Any
 
 from benchmarks.record import about, save
 from mallowmix.numerics.clustered_error import wilson_interval
-from tools.call_map import Timings
+from tools.call_map import QUICK, THOROUGH, Timings
 from tools.forked_tests import Job, run
 from tools.mutations import Mutant, mutants_of
 
@@ -78,7 +79,9 @@ class Run:
 
     def __init__(self, project: Project, results: Path, limit: float, cache: Path) -> None:
         self.project, self.results, self.limit = project, results, limit
-        self.timings = Timings(project.root, project.package, cache)
+        self.timings = [
+            Timings(project.root, project.package, cache, effort) for effort in (QUICK, THOROUGH)
+        ]
         text = results.read_text(encoding="utf-8") if results.exists() else ""
         text = text[: text.rfind("\n") + 1]  # the last line may be cut
         results.write_text(text, encoding="utf-8")
@@ -91,7 +94,7 @@ class Run:
         end = time.monotonic() + 60 * minutes
         with ThreadPoolExecutor(jobs) as pool:
             rows = list(pool.map(lambda mutant: self._mutant(mutant, end), mutants))
-        return [row for row in rows if row]
+        return list(takewhile(bool, rows))  # a sample still: killed ones after it were kept
 
     def _mutant(self, mutant: Mutant, end: float) -> dict[str, Any] | None:
         """What became of a mutant. One that survived is tried again when its tests are others."""
@@ -99,7 +102,7 @@ class Run:
         source = self.project.modules[mutant.module].read_bytes()
         files = self.project.tests_of(mutant.module)
         texts = [(self.project.root / file).read_bytes() for file in files]
-        now = {"source": _digest(source), "tests": _digest(*texts)}
+        now = {"source": _digest(source), "tests": _digest(*texts, str(THOROUGH).encode())}
         killed = old and old["outcome"] in ("killed", "timeout")
         if old and old["source"] == now["source"] and (killed or old["tests"] == now["tests"]):
             return old
@@ -112,28 +115,33 @@ class Run:
         return row
 
     def _tried(self, mutant: Mutant, source: bytes, files: list[str]) -> dict[str, Any]:
-        """The tests that call the mutant's function, file by file, until one of them fails."""
+        """The quick tests that call the mutant's function, then slow ones, until one fails.
+
+        Where no test calls the function, all that call anything of its module are tried.
+        """
         function, kernel = enclosing(mutant, source)
-        changed, ran = mutant.made_in(source), 0
-        for exact in (True, False):  # its own tests; if there are none, those of its module
-            for file in files:
-                tests = self.timings.calling(file, mutant.module, function if exact else "")
-                plain = self.timings.without_numba(file, tests) if kernel else {}
+        anew = self.project.stale(mutant.module) if kernel or not function else frozenset()
+        job = Job(str(self.project.root), self.project.package, [], module=mutant.module)
+        job = job._replace(source=mutant.made_in(source), stale=anew)
+        done: set[tuple[str, bool]] = set()
+        for name in dict.fromkeys([function, ""]):
+            for timings, file in product(self.timings, files):
+                tests = timings.calling(file, mutant.module, name)
+                plain = timings.without_numba(file, tests) if kernel else {}
                 jit, tests = not plain, plain or tests
-                if not tests:
+                new = [test for test in tests if (test, jit) not in done]
+                done |= {(test, jit) for test in new}
+                if not new:
                     continue
-                stale = self.project.stale(mutant.module) if kernel or not function else set()
-                job = Job(str(self.project.root), self.project.package, [list(tests)], jit=jit)
-                job = job._replace(module=mutant.module, source=changed, stale=frozenset(stale))
-                longer = 60.0 if stale and jit else 0.0
-                outcome = run(job, self.limit + longer + 5 * sum(tests.values()))
-                ran += len(tests)
+                longer = 60.0 if anew and jit else 0.0
+                seconds = self.limit + longer + 5 * sum(tests[test] for test in new)
+                outcome = run(job._replace(groups=[new], jit=jit), seconds)
                 if outcome != "passed":
                     outcome = {"failed": "killed"}.get(outcome, outcome)
-                    return {"outcome": outcome, "by": file, "tests_run": ran, "jit": jit}
-            if ran:
+                    return {"outcome": outcome, "by": file, "tests_run": len(done), "jit": jit}
+            if done:
                 break
-        return {"outcome": "survived", "by": None, "tests_run": ran, "jit": True}
+        return {"outcome": "survived", "by": None, "tests_run": len(done), "jit": None}
 
 
 def enclosing(mutant: Mutant, source: bytes) -> tuple[str, bool]:
