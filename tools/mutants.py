@@ -13,7 +13,7 @@ import re
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product, takewhile
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.record import about, save
 from mallowmix.numerics.clustered_error import wilson_interval
-from tools.call_map import QUICK, THOROUGH, Timings
+from tools.call_map import QUICK, THOROUGH, Effort, Timings
 from tools.forked_tests import Job, run
 from tools.mutations import Mutant, mutants_of
 
@@ -77,11 +77,17 @@ class Project:
 class Run:
     """Rows of a results file by what was run and what it was run on; missing ones are added."""
 
-    def __init__(self, project: Project, results: Path, limit: float, cache: Path) -> None:
-        self.project, self.results, self.limit = project, results, limit
-        self.timings = [
-            Timings(project.root, project.package, cache, effort) for effort in (QUICK, THOROUGH)
-        ]
+    def __init__(
+        self,
+        project: Project,
+        results: Path,
+        limit: float,
+        cache: Path,
+        efforts: Sequence[Effort] = (QUICK, THOROUGH),
+    ) -> None:
+        self.project, self.results, self.limit, self.efforts = project, results, limit, efforts
+        root, package = project.root, project.package
+        self.timings = [Timings(root, package, cache, effort) for effort in efforts]
         text = results.read_text(encoding="utf-8") if results.exists() else ""
         text = text[: text.rfind("\n") + 1]  # the last line may be cut
         results.write_text(text, encoding="utf-8")
@@ -102,7 +108,7 @@ class Run:
         source = self.project.modules[mutant.module].read_bytes()
         files = self.project.tests_of(mutant.module)
         texts = [(self.project.root / file).read_bytes() for file in files]
-        now = {"source": _digest(source), "tests": _digest(*texts, str(THOROUGH).encode())}
+        now = {"source": _digest(source), "tests": _digest(*texts, str(self.efforts).encode())}
         killed = old and old["outcome"] in ("killed", "timeout")
         if old and old["source"] == now["source"] and (killed or old["tests"] == now["tests"]):
             return old
@@ -196,6 +202,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin none after them")
     parser.add_argument("--jobs", type=int, default=1, help="how many at a time")
     parser.add_argument("--limit", type=float, default=15, help="seconds beyond 5 times the usual")
+    parser.add_argument("--quick", action="store_true", help="no tests of more than 1.5 seconds")
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder: which tests call what")
     given = parser.parse_args(arguments)
     project = Project(HERE, "mallowmix")
@@ -203,8 +210,9 @@ def main(arguments: list[str] | None = None) -> None:
     files = [each for each in sorted(project.modules.items()) if each[0].startswith(wanted)]
     mutants = [mutant for name, file in files for mutant in mutants_of(name, file.read_bytes())]
     sample = random.Random(given.seed).sample(mutants, min(given.sample, len(mutants)))
-    run = Run(project, given.results, given.limit, given.cache)
-    rows = run.all(sample, given.jobs, given.minutes)
+    efforts = (QUICK,) if given.quick else (QUICK, THOROUGH)
+    tried = Run(project, given.results, given.limit, given.cache, efforts)
+    rows = tried.all(sample, given.jobs, given.minutes)
     lines = list(summary(rows))
     print(
         f"{len(rows):,} of a sample of {len(sample):,} of {len(mutants):,} mutants",
@@ -212,6 +220,7 @@ def main(arguments: list[str] | None = None) -> None:
         sep="\n",
     )
     counts = {"mutants": len(mutants), "sample": len(sample), "tried": len(rows)}
+    counts["quick tests only"] = given.quick
     result = {"about": about()} | counts | {"found": figures(rows), "summary": lines}
     save(given.results.stem, result, given.results.parent, [given.seed])
 
