@@ -180,6 +180,18 @@ def test_tests_that_fail_anyway_kill_nothing(toy, tmp_path):
     assert row["outcome"] == "survived" and row["tests_run"] == 1  # the test of `area`
 
 
+def test_a_mutant_that_cannot_be_imported_is_killed(toy, tmp_path):
+    """No function of its module is called: there is none."""
+    (tmp_path / "src" / "toy" / "names.py").write_text("KIND = int | str\n")
+    (tmp_path / "tests" / "test_names.py").write_text(
+        "from toy.names import KIND\n\ndef test_kind():\n    assert isinstance(1, KIND)\n"
+    )
+    project = Project(tmp_path, "toy")
+    mutants = mutants_in(project, "names")
+    rows = Run(project, tmp_path / "rows.jsonl", 60.0, tmp_path / "maps").all(mutants)
+    assert [(row["new"], row["outcome"]) for row in rows] == [("(int & str)", "killed")]
+
+
 def test_kernels_run_without_numba_or_are_compiled_anew(toy, tmp_path):
     """`thrice` is in Numba's cache by then; a mutant that read it from there would survive."""
     mutants = by_change(mutants_in(toy, "kernels"))

@@ -138,14 +138,15 @@ class Timings:
         self._lock = threading.Lock()
 
     def calling(self, file: str, module: str, function: str) -> dict[str, float]:
-        """The quickest tests of a file that call a function, or ("") any of a module."""
+        """The quickest tests of a file that call a function, or ("") any of a module, or any."""
         found = self._kept(file, True)
         with self._lock:
             if not found.exists():
                 self._map(found.with_suffix(".part"), [file], True).replace(found)
         rows = json.loads(found.read_text(encoding="utf-8"))
         wanted = re.compile(re.escape(f"{module}:{function}") + ("$" if function else ""))
-        called = {test for test, row in rows.items() if any(map(wanted.match, row["calls"]))}
+        called = [test for test, row in rows.items() if any(map(wanted.match, row["calls"]))]
+        called = called if module else list(rows)
         return self._quickest({test: rows[test] for test in called})
 
     def without_numba(self, file: str, tests: dict[str, float]) -> dict[str, float]:

@@ -123,16 +123,18 @@ class Run:
     def _tried(self, mutant: Mutant, source: bytes, files: list[str]) -> dict[str, Any]:
         """The quick tests that call the mutant's function, then slow ones, until one fails.
 
-        Where no test calls the function, all that call anything of its module are tried.
+        Where no test calls the function, all that call anything of its module are tried; where none
+        does, a mutant outside of functions may fail while it is imported, in any test.
         """
         function, kernel = enclosing(mutant, source)
         anew = self.project.stale(mutant.module) if kernel or not function else frozenset()
         job = Job(str(self.project.root), self.project.package, [], module=mutant.module)
         job = job._replace(source=mutant.made_in(source), stale=anew)
         done: set[tuple[str, bool]] = set()
-        for name in dict.fromkeys([function, ""]):
+        wider = [(mutant.module, ""), ("", "") if not function else (mutant.module, function)]
+        for where in dict.fromkeys([(mutant.module, function), *wider]):
             for timings, file in product(self.timings, files):
-                tests = timings.calling(file, mutant.module, name)
+                tests = timings.calling(file, *where)
                 plain = timings.without_numba(file, tests) if kernel else {}
                 jit, tests = not plain, plain or tests
                 new = [test for test in tests if (test, jit) not in done]
