@@ -100,7 +100,8 @@ class Run:
         end = time.monotonic() + 60 * minutes
         with ThreadPoolExecutor(jobs) as pool:
             rows = list(pool.map(lambda mutant: self._mutant(mutant, end), mutants))
-        return list(takewhile(bool, rows))  # a sample still: killed ones after it were kept
+        # a sample still: of those after the first that is missing, only killed ones were kept
+        return [row for row in takewhile(bool, rows) if row]
 
     def _mutant(self, mutant: Mutant, end: float) -> dict[str, Any] | None:
         """What became of a mutant. One that survived is tried again when its tests are others."""
