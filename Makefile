@@ -82,8 +82,8 @@ bench-scale: venv  ## 100 million comparisons within 2 GB, against one scan by D
 faults: venv  ## kill commands at 100 moments each, fill the disk, take away memory; writes benchmarks/results/faults.json
 	$(BIN)/python -m benchmarks.faults
 
-mutants: venv  ## change single terms of the numerical core and run their tests; SAMPLE=500 JOBS=1; goes on where it stopped
-	$(BIN)/python -m tools.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(JOBS),--jobs $(JOBS))
+mutants: venv  ## change single terms of the numerical core and run their tests; SAMPLE=500 JOBS=1 MINUTES=…; goes on where it stopped
+	$(BIN)/python -m tools.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(JOBS),--jobs $(JOBS)) $(if $(MINUTES),--minutes $(MINUTES))
 
 image:  ## build the container image of `mallowmix serve`
 	docker build --tag mallowmix .

@@ -116,17 +116,25 @@ def _stored(value: Any) -> Any:
 def as_workbook(table: Table) -> bytes:
     """A sheet of a spreadsheet, without formulas and control characters."""
     from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+
+    def cell(value: Any) -> Any:
+        if isinstance(value, int):
+            return value
+        made = WriteOnlyCell(sheet, _shown(_text(value)))
+        made.data_type = "s"  # "=x" is a label, no formula
+        return made
 
     book, sink = Workbook(write_only=True), io.BytesIO()
     sheet = book.create_sheet()
     for row in (table.names, *table.rows):
-        sheet.append([value if isinstance(value, int) else _shown(_text(value)) for value in row])
+        sheet.append([cell(value) for value in row])
     book.save(sink)
     return sink.getvalue()
 
 
 def _shown(text: str) -> str:
-    return "".join(letter for letter in text if letter.isprintable()).lstrip("=")
+    return "".join(letter for letter in text if letter.isprintable())
 
 
 def as_movielens(table: Table) -> bytes:
@@ -140,7 +148,7 @@ def as_matlab(table: Table) -> bytes:
     from scipy.io import savemat
 
     numbers = [[_number(_cell(row, n)) for n in range(3)] for row in table.rows]
-    array, sink = np.array(numbers), io.BytesIO()
+    array, sink = np.array(numbers).reshape(-1, 3), io.BytesIO()  # also of no rows
     savemat(
         sink, {"train_vec": array, "probe_vec": array + np.array([9, 0, 0])}, do_compression=True
     )

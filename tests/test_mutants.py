@@ -1,13 +1,13 @@
 """Mutation testing, on a small package: a mutant that a test kills, one that survives, one that
-hangs; results are kept, and only what they do not cover is run again.
+hangs, kernels with and without Numba; only what the kept results do not cover is run again.
 """
 
 import ast
-import json
 
 import pytest
 
-from tools.mutants import HERE, Project, Run, summary
+from tools.call_map import Timings
+from tools.mutants import HERE, Project, Run, enclosing, summary
 from tools.mutations import mutants_of
 
 SOURCE = b"""
@@ -32,6 +32,50 @@ def test_countdown():
     assert countdown(3) == 0
 """
 
+KERNELS = """
+class Kernel:
+    def __init__(self, function):
+        self._function = function
+
+    def __call__(self, *given):
+        import numba
+
+        return numba.njit(cache=True)(self._function)(*given)
+
+
+def compiled(function):
+    return Kernel(function)
+
+
+@compiled
+def twice(x):
+    return 2 * x
+
+
+@compiled
+def thrice(x):
+    return 3 * x
+"""
+KERNEL_TESTS = """
+import numba
+import pytest
+from toy.kernels import thrice, twice
+
+@pytest.fixture(scope="module")
+def six():
+    return twice(3)
+
+def test_twice(six):
+    assert six == 6
+
+def test_twice_again(six):
+    assert six > 0
+
+def test_thrice_where_numba_is_on():
+    assert not numba.config.DISABLE_JIT
+    assert thrice(3) == 9
+"""
+
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
@@ -42,6 +86,8 @@ def toy(tmp_path, monkeypatch):
     (tmp_path / "src" / "toy" / "shapes.py").write_bytes(SOURCE)
     (tmp_path / "src" / "toy" / "alone.py").write_text("ONE = 1\n")
     (tmp_path / "tests" / "test_shapes.py").write_text(TEST)
+    (tmp_path / "src" / "toy" / "kernels.py").write_text(KERNELS)
+    (tmp_path / "tests" / "test_kernels.py").write_text(KERNEL_TESTS)
     return Project(tmp_path, "toy")
 
 
@@ -96,37 +142,99 @@ def test_a_mutant_is_killed_or_survives_or_hangs(toy, tmp_path):
     }
     mutants["1", "(2)"] = mutants_in(toy, "alone")[0]
     sample, results = [mutants[change] for change in wanted], tmp_path / "rows.jsonl"
-    Run(toy, results, limit=60.0).all(sample[:3], jobs=2)
-    rows = Run(toy, results, limit=2.0).all(sample)  # only what is missing: the one that hangs
+    cache = tmp_path / "maps"
+    Run(toy, results, 60.0, cache).all(sample[:3], jobs=2)
+    assert len(Run(toy, results, 60.0, cache).all(sample, minutes=0.0)) == 3
+    rows = Run(toy, results, 2.0, cache).all(sample)  # only what is missing: the one that hangs
     assert [row["outcome"] for row in rows] == list(wanted.values())
     text = list(summary(rows))
     # Wilson's interval of 3 of 5: (3 + z²/2 ± z √(3 · 2 / 5 + z²/4)) / (5 + z²), z = 1.96
     assert text[0].startswith("all: 3 of 5 killed, 95% interval 23.1% to 88.2%")
     assert [line for line in text if line.startswith("survived")] == [
-        "survived: toy.alone:1  1  ->  (2)",
-        "survived: toy.shapes:3  width < 0  ->  (width <= 0)",
+        "survived: toy.alone:1  1  ->  (2)  (no test calls it)",
+        "survived: toy.shapes:3  width < 0  ->  (width <= 0)  (1 tests)",
     ]
     kept = results.read_text()
-    assert len(kept.splitlines()) == 5 + 2  # and the two modules without a change
+    assert len(kept.splitlines()) == 5
     results.write_text(kept + '{"id": "cut')  # a run that was killed while it wrote
-    assert Run(toy, results, limit=60.0).all(sample) == rows and results.read_text() == kept
+    assert Run(toy, results, 60.0, cache).all(sample) == rows and results.read_text() == kept
 
 
-def test_mutants_are_tried_again_when_a_test_is_new(toy, tmp_path):
-    mutant = by_change(mutants_in(toy, "shapes"))["width < 0", "(width <= 0)"]
-    results = tmp_path / "rows.jsonl"
-    row = {"outcome": "survived", "id": ":".join(map(str, mutant)), "digest": "of before"}
-    results.write_text(json.dumps(row) + "\n")
+def test_survivors_are_tried_again_when_a_test_is_new(toy, tmp_path):
+    mutants = by_change(mutants_in(toy, "shapes"))
+    sample = [mutants["width < 0", "(width <= 0)"], mutants["-width", "(width)"]]
+    results, cache = tmp_path / "rows.jsonl", tmp_path / "maps"
+    before = Run(toy, results, 60.0, cache).all(sample)
     with (tmp_path / "tests" / "test_shapes.py").open("a") as file:
         file.write("\n\ndef test_zero():\n    assert area(0.0) == 0.0\n")
-    assert Run(toy, results, limit=60.0).all([mutant])[0]["outcome"] == "killed"
+    after = Run(toy, results, 60.0, cache).all(sample)
+    assert [row["outcome"] for row in before] == ["survived", "killed"]
+    assert [row["outcome"] for row in after] == ["killed", "killed"]
+    assert after[1] == before[1] and len(results.read_text().splitlines()) == 3
 
 
-def test_tests_that_fail_anyway_say_nothing(toy, tmp_path):
+def test_tests_that_fail_anyway_kill_nothing(toy, tmp_path):
     (tmp_path / "tests" / "test_shapes.py").write_text(TEST + "    assert countdown(3) == 1\n")
-    mutant = mutants_in(toy, "shapes")[0]
-    rows = Run(toy, tmp_path / "rows.jsonl", limit=60.0).all([mutant])
-    assert rows[0]["outcome"] == "not counted" and "all: 0 of 0" in next(summary(rows))
+    mutant = by_change(mutants_in(toy, "shapes"))["n > 0", "(n <= 0)"]
+    row = Run(toy, tmp_path / "rows.jsonl", 60.0, tmp_path / "maps").all([mutant])[0]
+    assert row["outcome"] == "survived" and row["tests_run"] == 1  # the test of `area`
+
+
+def test_a_mutant_that_cannot_be_imported_is_killed(toy, tmp_path):
+    """No function of its module is called: there is none."""
+    (tmp_path / "src" / "toy" / "names.py").write_text("KIND = int | str\n")
+    (tmp_path / "tests" / "test_names.py").write_text(
+        "from toy.names import KIND\n\ndef test_kind():\n    assert isinstance(1, KIND)\n"
+    )
+    project = Project(tmp_path, "toy")
+    mutants = mutants_in(project, "names")
+    rows = Run(project, tmp_path / "rows.jsonl", 60.0, tmp_path / "maps").all(mutants)
+    assert [(row["new"], row["outcome"]) for row in rows] == [("(int & str)", "killed")]
+
+
+def test_kernels_run_without_numba_or_are_compiled_anew(toy, tmp_path):
+    """`thrice` is in Numba's cache by then; a mutant that read it from there would survive."""
+    mutants = by_change(mutants_in(toy, "kernels"))
+    sample = [mutants["2 * x", "(2 / x)"], mutants["3 * x", "(3 / x)"]]
+    rows = Run(toy, tmp_path / "rows.jsonl", 60.0, tmp_path / "maps").all(sample)
+    assert list((tmp_path / "src" / "toy" / "__pycache__").glob("*thrice*.nbc"))
+    assert [(row["outcome"], row["jit"]) for row in rows] == [("killed", False), ("killed", True)]
+
+
+def test_what_a_fixture_calls_counts_for_each_test_that_uses_it(toy, tmp_path):
+    timings = Timings(tmp_path, "toy", tmp_path / "maps")
+    found = timings.calling("tests/test_kernels.py", "toy.kernels", "twice")
+    assert {name.rpartition("::")[2] for name in found} == {"test_twice", "test_twice_again"}
+    assert len(timings.calling("tests/test_kernels.py", "toy.kernels", "")) == 3
+    assert timings.calling("tests/test_kernels.py", "toy.kernels", "thric") == {}
+
+
+def test_the_function_around_a_mutant():
+    source = b"""
+LIMIT = 1
+class A:
+    size = 2
+    def area(self):
+        def half(x):
+            return x / 3
+        return half(
+            4
+        )
+@compiled(fastmath=True)
+def kernel(x):
+    return x + 5
+"""
+    found = {mutant.old: enclosing(mutant, source) for mutant in mutants_of("m", source)}
+    assert found["1"] == found["2"] == ("", False)
+    assert found["3"] == found["4"] == ("A.area", False)
+    assert found["5"] == ("kernel", True)
+
+
+def test_lines_keep_their_numbers():
+    """Numba finds kernels in its cache by their line."""
+    source = b"a = (\n  1\n  +\n  2)\ndef f():\n    return (\n        3)\nlast = 0\n"
+    for mutant in mutants_of("m", source):
+        assert ast.parse(mutant.made_in(source)).body[-1].lineno == 8
 
 
 def test_the_tests_of_a_module_import_it_or_what_imports_it():

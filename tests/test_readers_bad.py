@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import mallowmix as mm
 from benchmarks import fuzz_readers
+from benchmarks.table_bytes import as_matlab, as_workbook
 from benchmarks.valid_files import KINDS, Table
 from mallowmix.errors import DataError, FileError, MallowmixError, OptionError
 from mallowmix.readers import read
@@ -642,6 +643,16 @@ def test_the_fuzzer_notices_a_row_that_is_lost():
     fuzz_readers._check_rows(table, mm.Comparisons.from_arrays(["u", "u"], ["a", "b"], ["b", "a"]))
     with pytest.raises(fuzz_readers.NotRead):
         fuzz_readers._check_rows(table, mm.Comparisons.from_arrays(["u"], ["a"], ["b"]))
+
+
+def test_the_fuzzer_writes_labels_and_empty_tables_as_they_are(tmp_path):
+    """A label that looks like a formula stays another one than that without "="."""
+    names, rows = ["judge", "model_a", "model_b", "winner"], [["u", "=x", "x", "model_a"]]
+    (tmp_path / "v.xlsx").write_bytes(as_workbook(Table(names, rows)))
+    assert set(read(tmp_path / "v.xlsx").comparisons.items) == {"=x", "x"}
+    (tmp_path / "moviedata.mat").write_bytes(as_matlab(Table(["user", "item", "rating"], [])))
+    with pytest.raises(MallowmixError):
+        read(tmp_path / "moviedata.mat")
 
 
 def test_mutations_are_the_same_every_time():

@@ -7,31 +7,28 @@ import argparse
 import ast
 import hashlib
 import json
-import os
+import math
 import random
 import re
-import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product, takewhile
 from pathlib import Path
 from typing import Any
 
+from benchmarks.record import about, save
 from mallowmix.numerics.clustered_error import wilson_interval
+from tools.call_map import QUICK, THOROUGH, Effort, Timings
+from tools.forked_tests import Job, run
 from tools.mutations import Mutant, mutants_of
 
 HERE = Path(__file__).resolve().parent.parent
 CORE = ["model.mallows", "model.permutations", "numerics", "learn", "infer", "assess.intervals"]
-PYTEST = (sys.executable, "-m", "pytest")
+CACHE = Path(tempfile.gettempdir()) / "mallowmix-call-map"
 MOST_FILES = 5  # of tests, for one module
-RUN = (  # within 8 GB, and ended with all its children after so many seconds
-    'ulimit -v 8388608; exec timeout -s KILL "$@" -x -q -p no:xdist -p no:cacheprovider '
-    '-W "ignore:overflow encountered in scalar:RuntimeWarning" >/dev/null 2>&1'
-)
 
 
 class Project:
@@ -72,83 +69,130 @@ class Project:
         found.sort(key=lambda test: (word not in test.stem, len(tests[test]), test))
         return [str(test.relative_to(self.root)) for test in found[:MOST_FILES]]
 
-    def test(self, module: str, source: bytes, limit: float, jit: bool) -> dict[str, Any]:
-        """What the tests say of a module with this source, with 8 GB and so many seconds."""
-        begun = time.monotonic()
-        importers = self.importers(module) if b"@compiled" in source else [{module}]
-        with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
-            stale = [f"{name.rpartition('.')[2]}.*.nb?" for name in set().union(*importers)]
-            ignored = shutil.ignore_patterns(*(stale if jit else ["*.nb?"]))  # kernels
-            shutil.copytree(self.source, folder, ignore=ignored, dirs_exist_ok=True)
-            Path(folder, self.modules[module].relative_to(self.source)).write_bytes(source)
-            path = os.pathsep.join([folder, str(self.root)])
-            code = subprocess.run(
-                ["sh", "-c", RUN, "-", str(limit), *PYTEST, *self.tests_of(module)],
-                cwd=self.root,
-                env=os.environ | {"PYTHONPATH": path, "NUMBA_DISABLE_JIT": str(int(not jit))},
-            ).returncode
-        outcome = {0: "survived", -9: "timeout", 137: "timeout"}.get(code, "killed")
-        return {"outcome": outcome, "seconds": round(time.monotonic() - begun, 1), "jit": jit}
+    def stale(self, module: str) -> frozenset[str]:
+        """The module and all that may contain its kernels: they must be compiled anew."""
+        return frozenset(set().union(*self.importers(module)))
 
 
 class Run:
     """Rows of a results file by what was run and what it was run on; missing ones are added."""
 
-    def __init__(self, project: Project, results: Path, limit: float) -> None:
-        self.project, self.results, self.limit = project, results, limit
+    def __init__(
+        self,
+        project: Project,
+        results: Path,
+        limit: float,
+        cache: Path,
+        efforts: Sequence[Effort] = (QUICK, THOROUGH),
+    ) -> None:
+        self.project, self.results, self.limit, self.efforts = project, results, limit, efforts
+        root, package = project.root, project.package
+        self.timings = [Timings(root, package, cache, effort) for effort in efforts]
         text = results.read_text(encoding="utf-8") if results.exists() else ""
         text = text[: text.rfind("\n") + 1]  # the last line may be cut
         results.write_text(text, encoding="utf-8")
-        rows = map(json.loads, text.splitlines())
-        self.rows = {(row["id"], row["digest"]): row for row in rows}
+        self.rows = {row["id"]: row for row in map(json.loads, text.splitlines())}
 
-    def all(self, mutants: list[Mutant], jobs: int = 1) -> list[dict[str, Any]]:
+    def all(
+        self, mutants: list[Mutant], jobs: int = 1, minutes: float = math.inf
+    ) -> list[dict[str, Any]]:
+        """Rows of all mutants, or of the first ones: none is begun after so many minutes."""
+        end = time.monotonic() + 60 * minutes
         with ThreadPoolExecutor(jobs) as pool:
-            list(pool.map(self._plain, sorted({mutant.module for mutant in mutants})))
-            return list(pool.map(self._mutant, mutants))
+            rows = list(pool.map(lambda mutant: self._mutant(mutant, end), mutants))
+        # a sample still: of those after the first that is missing, only killed ones were kept
+        return [row for row in takewhile(bool, rows) if row]
 
-    def _plain(self, module: str) -> dict[str, Any]:
-        """How the tests of a module run without any change: with Numba where they must."""
-        tests, file = self.project.tests_of(module), self.project.modules[module]
-        read = [file, *(self.project.root / test for test in tests)]
-        digest = hashlib.sha256(b"".join(each.read_bytes() for each in read)).hexdigest()[:16]
-        row, new = {"outcome": "survived", "jit": False}, (module, digest) not in self.rows
-        source = file.read_bytes()
-        for jit in (b"@compiled" not in source, True) if new and tests else ():
-            row = self.project.test(module, source, (2, 10)[jit] * self.limit, jit)
-            if row["outcome"] == "survived":
+    def _mutant(self, mutant: Mutant, end: float) -> dict[str, Any] | None:
+        """What became of a mutant. One that survived is tried again when its tests are others."""
+        name, old = ":".join(map(str, mutant)), self.rows.get(":".join(map(str, mutant)))
+        source = self.project.modules[mutant.module].read_bytes()
+        files = self.project.tests_of(mutant.module)
+        texts = [(self.project.root / file).read_bytes() for file in files]
+        now = {"source": _digest(source), "tests": _digest(*texts, str(self.efforts).encode())}
+        killed = old and old["outcome"] in ("killed", "timeout")
+        if old and old["source"] == now["source"] and (killed or old["tests"] == now["tests"]):
+            return old
+        if time.monotonic() > end:
+            return None
+        row = mutant._asdict() | {"id": name} | now | self._tried(mutant, source, files)
+        self.rows[name] = row
+        with self.results.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        return row
+
+    def _tried(self, mutant: Mutant, source: bytes, files: list[str]) -> dict[str, Any]:
+        """The quick tests that call the mutant's function, then slow ones, until one fails.
+
+        Where no test calls the function, all that call anything of its module are tried; where none
+        does, a mutant outside of functions may fail while it is imported, in any test.
+        """
+        function, kernel = enclosing(mutant, source)
+        anew = self.project.stale(mutant.module) if kernel or not function else frozenset()
+        job = Job(str(self.project.root), self.project.package, [], module=mutant.module)
+        job = job._replace(source=mutant.made_in(source), stale=anew)
+        done: set[tuple[str, bool]] = set()
+        wider = [(mutant.module, ""), ("", "") if not function else (mutant.module, function)]
+        for where in dict.fromkeys([(mutant.module, function), *wider]):
+            for timings, file in product(self.timings, files):
+                tests = timings.calling(file, *where)
+                plain = timings.without_numba(file, tests) if kernel else {}
+                jit, tests = not plain, plain or tests
+                new = [test for test in tests if (test, jit) not in done]
+                done |= {(test, jit) for test in new}
+                if not new:
+                    continue
+                longer = 60.0 if anew and jit else 0.0
+                seconds = self.limit + longer + 5 * sum(tests[test] for test in new)
+                outcome = run(job._replace(groups=[new], jit=jit), seconds)
+                if outcome != "passed":
+                    outcome = {"failed": "killed"}.get(outcome, outcome)
+                    return {"outcome": outcome, "by": file, "tests_run": len(done), "jit": jit}
+            if done:
                 break
-        return self._row(module, digest, row | {"tests": tests})
+        return {"outcome": "survived", "by": None, "tests_run": len(done), "jit": None}
 
-    def _mutant(self, mutant: Mutant) -> dict[str, Any]:
-        """What became of a mutant; not counted where the tests fail without it, too."""
-        plain, name = self._plain(mutant.module), ":".join(map(str, mutant))
-        row = plain if plain["outcome"] == "survived" else {"outcome": "not counted"}
-        if row is plain and plain["tests"] and (name, plain["digest"]) not in self.rows:
-            source = mutant.made_in(self.project.modules[mutant.module].read_bytes())
-            limit = self.limit + 3 * plain["seconds"]
-            row = self.project.test(mutant.module, source, limit, plain["jit"])
-        return self._row(name, plain["digest"], row | mutant._asdict())
 
-    def _row(self, name: str, digest: str, row: dict[str, Any]) -> dict[str, Any]:
-        if (name, digest) not in self.rows:
-            self.rows[name, digest] = row | {"id": name, "digest": digest}
-            with self.results.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(self.rows[name, digest]) + "\n")
-        return self.rows[name, digest]
+def enclosing(mutant: Mutant, source: bytes) -> tuple[str, bool]:
+    """The outermost function or method around a mutant ("" where none is); is it a kernel?"""
+    within, name = ast.parse(source).body, ""
+    while True:
+        around = [each for each in within if each.lineno <= mutant.line <= (each.end_lineno or 0)]
+        match around:
+            case [ast.ClassDef(name=one, body=within)]:
+                name = f"{name}{one}."
+            case [ast.FunctionDef(name=one, decorator_list=marks)]:
+                return name + one, any("compiled" in ast.unparse(mark) for mark in marks)
+            case _:
+                return "", False
+
+
+def _digest(*texts: bytes) -> str:
+    return hashlib.sha256(b"".join(texts)).hexdigest()[:16]
+
+
+def figures(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """How many were killed, with Wilson's 95% interval: of all, and by kind."""
+    found = {}
+    for kind in ("all", *sorted({row["kind"] for row in rows})):
+        count = Counter(row["outcome"] for row in rows if kind in ("all", row["kind"]))
+        killed, n = count["killed"] + count["timeout"], count.total()
+        low, high = wilson_interval(killed / n, n, 1.96) if n else (0.0, 1.0)
+        found[kind] = {"killed": killed, "of": n, "from": low, "to": high}
+        found[kind]["ended by time"] = count["timeout"]
+    return found
 
 
 def summary(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """How many were killed, with the interval, by kind, and which survived."""
-    for kind in ("all", *sorted({row["kind"] for row in rows})):
-        count = Counter(row["outcome"] for row in rows if kind in ("all", row["kind"]))
-        killed = count["killed"] + count["timeout"]
-        n = killed + count["survived"]
-        low, high = wilson_interval(killed / n, n, 1.96) if n else (0.0, 1.0)
-        yield f"{kind}: {killed} of {n} killed, 95% interval {low:.1%} to {high:.1%}; {dict(count)}"
-    for row in sorted(rows, key=lambda row: (row["outcome"], row["module"], row["line"])):
-        if row["outcome"] not in ("killed", "timeout"):
-            yield f"{row['outcome']}: {row['module']}:{row['line']}  {row['old']}  ->  {row['new']}"
+    """The figures, and which mutants survived."""
+    for kind, each in figures(rows).items():
+        interval = f"95% interval {each['from']:.1%} to {each['to']:.1%}"
+        yield f"{kind}: {each['killed']} of {each['of']} killed, {interval}"
+    for row in sorted(rows, key=lambda row: (row["module"], row["line"], row["start"])):
+        if row["outcome"] == "survived":
+            tests = f"{row['tests_run']} tests" if row["tests_run"] else "no test calls it"
+            change = f"{row['old']}  ->  {row['new']}"
+            yield f"survived: {row['module']}:{row['line']}  {change}  ({tests})"
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -158,16 +202,30 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--results", type=Path, default=HERE / "benchmarks/results/mutants.jsonl")
     parser.add_argument("--sample", type=int, default=500, help="how many mutants")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin none after them")
     parser.add_argument("--jobs", type=int, default=1, help="how many at a time")
-    parser.add_argument("--limit", type=float, default=60, help="seconds beyond 3 times the usual")
+    parser.add_argument("--limit", type=float, default=15, help="seconds beyond 5 times the usual")
+    parser.add_argument("--quick", action="store_true", help="no tests of more than 1.5 seconds")
+    parser.add_argument("--cache", type=Path, default=CACHE, help="folder: which tests call what")
     given = parser.parse_args(arguments)
     project = Project(HERE, "mallowmix")
     wanted = tuple(f"mallowmix.{part}" for part in given.parts)
     files = [each for each in sorted(project.modules.items()) if each[0].startswith(wanted)]
     mutants = [mutant for name, file in files for mutant in mutants_of(name, file.read_bytes())]
     sample = random.Random(given.seed).sample(mutants, min(given.sample, len(mutants)))
-    rows = Run(project, given.results, given.limit).all(sample, given.jobs)
-    print(f"{len(rows):,} of {len(mutants):,} mutants", *summary(rows), sep="\n")
+    efforts = (QUICK,) if given.quick else (QUICK, THOROUGH)
+    tried = Run(project, given.results, given.limit, given.cache, efforts)
+    rows = tried.all(sample, given.jobs, given.minutes)
+    lines = list(summary(rows))
+    print(
+        f"{len(rows):,} of a sample of {len(sample):,} of {len(mutants):,} mutants",
+        *lines,
+        sep="\n",
+    )
+    counts = {"mutants": len(mutants), "sample": len(sample), "tried": len(rows)}
+    counts["quick tests only"] = given.quick
+    result = {"about": about()} | counts | {"found": figures(rows), "summary": lines}
+    save(given.results.stem, result, given.results.parent, [given.seed])
 
 
 if __name__ == "__main__":

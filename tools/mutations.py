@@ -28,8 +28,10 @@ class Mutant(NamedTuple):
     new: str
 
     def made_in(self, source: bytes) -> bytes:
-        """The source with this change."""
-        return source[: self.start] + self.new.encode() + source[self.end :]
+        """The source with this change; all lines below keep their numbers."""
+        gone = "\n" * (self.old.count("\n") - self.new.count("\n"))
+        new = f"{self.new[:-1]}{gone})" if self.new.endswith(")") else self.new + gone
+        return source[: self.start] + new.encode() + source[self.end :]
 
 
 def mutants_of(module: str, source: bytes) -> list[Mutant]:
