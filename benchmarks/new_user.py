@@ -58,7 +58,7 @@ def more_components(folder: Path, seeds: int) -> dict[str, float]:
         systems = {**models, "one ranking": BradleyTerry()}
         found = mm.compare_on_split(systems, train, given, held_out)
         for row in found.table:
-            losses.setdefault(row.name, []).append(row.log_loss)
+            losses.setdefault(row.name, []).append(row.log_loss_by_person)
     return {name: float(np.mean(values)) for name, values in losses.items()}
 
 

@@ -45,7 +45,7 @@ class Project:
         self._tests = {test: self._imports(test) for test in (root / "tests").glob("test_*.py")}
 
     def _imports(self, file: Path) -> set[str]:
-        names = set()
+        names: set[str] = set()
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom):
                 names |= {f"{node.module}.{a.name}" for a in node.names} | {str(node.module)}
