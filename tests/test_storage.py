@@ -390,7 +390,7 @@ def test_a_missing_file_and_what_the_operating_system_refuses(tmp_path):
     )
     with pytest.raises(ModelFileError) as caught:
         load(tmp_path)
-    assert str(caught.value) == f"{tmp_path} cannot be read: Is a directory."
+    assert str(caught.value) == f"{tmp_path} is a folder: name a model file."
     with pytest.raises(FileError, match="there is no folder"):
         save(MODEL, tmp_path / "no" / "x.m4")
 

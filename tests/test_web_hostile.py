@@ -336,7 +336,7 @@ def test_lists_of_items(tmp_path):
     with pytest.raises(FileError, match="There is no file"):
         read_items(tmp_path / "nothing.csv")
     file.write_bytes(b"\xff\xfea\n")
-    with pytest.raises(FileError, match="cannot be read as a list of items in UTF-8"):
+    with pytest.raises(FileError, match="is not text in UTF-8: save a list of items"):
         read_items(file)
 
 
