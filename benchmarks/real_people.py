@@ -12,7 +12,7 @@ members alone, of the predictor as members are added, and of the components alon
 intervals over test people, and the CPU seconds of a plain fit beside those of the components alone
 where their number is given. With --rivals, the same for other systems (`benchmarks.rivals`);
 --finished names a folder in which each rival's result is kept, so that an interrupted run can go
-on.
+on; the results are then in real_people_rivals.json.
 """
 
 import argparse
@@ -164,8 +164,8 @@ def rival_gaps(
     return table | {"chosen by training people": gap([rivals.chosen(found) for found in against])}
 
 
-def run_set(name: str, given: argparse.Namespace, old: dict[str, Any]) -> dict[str, Any]:
-    """All splits of one data set; rivals of an earlier run are kept if none are asked for."""
+def run_set(name: str, given: argparse.Namespace) -> dict[str, Any]:
+    """All splits of one data set."""
     found, costs, person, against = [], [], [], []
     for seed in range(given.seeds):
         parts, Q = split(name, given.data, seed)
@@ -184,7 +184,7 @@ def run_set(name: str, given: argparse.Namespace, old: dict[str, Any]) -> dict[s
         "cpu": {key: float(np.median([cpu[key] for cpu in costs])) for key in costs[0]},
     }
     if not given.rivals:
-        return results | {key: old[key] for key in ("rivals", "rival_gaps") if key in old}
+        return results
     ours = [each["one ranking (log-loss)"] - each["predictor"] for each in found]
     results["rivals"] = [rivals.record(*both) for both in zip(against, ours, strict=True)]
     results["rival_gaps"] = rival_gaps(against, ours, person)
@@ -236,10 +236,10 @@ def main() -> None:
     for name in given.sets.split(","):
         if name not in SETS:
             parser.error(f"no set {name!r}: choose from {', '.join(SETS)}")
+    file = "real_people_rivals" if given.rivals else "real_people"
     for name in given.sets.split(","):
-        old = load("real_people", given.output) or {}
-        new = {name: run_set(name, given, old.get(name, {}))}
-        save("real_people", old | new, given.output, range(given.seeds))
+        old = load(file, given.output) or {}
+        save(file, old | {name: run_set(name, given)}, given.output, range(given.seeds))
 
 
 if __name__ == "__main__":
