@@ -120,6 +120,8 @@ def fit_prior(
     comparisons = as_comparisons_in_memory(comparisons, "A prior")
     check_choice("kind", kind, KINDS)
     check_count("n_cycles", n_cycles, 6)
+    if kind != "discrete":  # which has a bound of its own
+        check_count("n_points", n_points, 1)
     fitted = as_fitted(model)
     if fitted.calibration.spam_share > 0:
         raise OptionError(
