@@ -11,15 +11,14 @@ more. What stands under "first version" was measured on that version, on data of
 Whether the seed decides is measured by `benchmarks.seeds_agree`.
 """
 
-import argparse
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import mallowmix as mm
-from benchmarks.record import RESULTS, save
+from benchmarks.first_version import parser_of, side_by_side
+from benchmarks.record import save
 from mallowmix.model.random_model import random_model
 
 LEVEL = 0.9
@@ -58,14 +57,14 @@ def own_width(model: mm.FittedModel, comparisons: mm.Comparisons) -> float:
     return float(np.mean([row.high - row.low for rows in ranked for row in rows]))
 
 
-def measure(ballots: mm.Comparisons, votes: mm.Comparisons, n_voters: int) -> dict[str, Any]:
+def measure(ballots: mm.Comparisons, votes: mm.Comparisons) -> dict[str, Any]:
     """All rows."""
     model, by_ballots = numbers(ballots)
     arena, by_votes = numbers(votes)
     return {
         "ballots": by_ballots,
         "unstable": list(model.report.unstable),
-        "planted": numbers(planted_rankings(n_voters))[1],
+        "planted": numbers(planted_rankings())[1],
         "votes": by_votes,
         "certain": certain_positions(model, ballots),
         "width": own_width(arena, votes),
@@ -90,22 +89,17 @@ def table(found: dict[str, Any]) -> str:
             f"{found['width']:.1f}",
         ),
     ]
-    lines = ["| | first version | today |", "|---|---|---|"]
-    return "\n".join(lines + [f"| {what} | {before} | {after} |" for what, before, after in rows])
+    return side_by_side(rows)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Measure, keep and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--voters", type=int, default=3000)
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS)
-    given = parser.parse_args(arguments)
+    given = parser_of(__doc__).parse_args(arguments)
     ballots = mm.read(given.data / "irish" / "dublin-west-2002.soi").comparisons
     arena = given.data / "llmfao" / "crowd-comparisons.csv"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = measure(ballots, mm.read(arena, ties="drop").comparisons, given.voters)
+        found = measure(ballots, mm.read(arena, ties="drop").comparisons)
     save("how_sure", found, given.output)
     print(table(found))
 

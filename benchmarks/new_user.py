@@ -9,7 +9,6 @@ llmfao beside Bradley–Terry's. The other rows are read from the last run of
 `benchmarks.real_people`. What stands under "first version" was measured on that version.
 """
 
-import argparse
 import warnings
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 import mallowmix as mm
 from benchmarks import protocol
+from benchmarks.first_version import parser_of, side_by_side
 from benchmarks.record import RESULTS, load, save
 from benchmarks.rivals import comparisons
 from mallowmix.learn.bradley_terry_components import best_scores
@@ -107,8 +107,7 @@ def table(found: dict[str, Any], people: dict[str, Any]) -> str:
             f"{board['ours'][0]}, Bradley–Terry: {board['bradley_terry'][0]}",
         ),
     ]
-    lines = ["| | first version | today |", "|---|---:|---:|"]
-    return "\n".join(lines + [f"| {what} | {before} | {after} |" for what, before, after in rows])
+    return side_by_side(rows)
 
 
 def _short(value: float) -> str:
@@ -117,10 +116,8 @@ def _short(value: float) -> str:
 
 def main(arguments: list[str] | None = None) -> None:
     """Measure, keep and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
+    parser = parser_of(__doc__)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS)
     given = parser.parse_args(arguments)
     people = load("real_people", RESULTS)
     if people is None:

@@ -54,8 +54,11 @@ def test_a_folder_without_parquet_files(tmp_path, name):
     folder = tmp_path / name
     folder.mkdir()
     (folder / "votes.txt").write_text("")
-    assert said(FileError, folder).startswith(
-        f"{folder} is a folder with nothing in it that can be read; mallowmix reads .csv, .tsv"
+    assert (
+        said(FileError, folder)
+        == f"{folder} is a folder with nothing in it that can be read; mallowmix reads .csv, .tsv, "
+        ".jsonl, .json (each also with .gz or .zst), .parquet, a folder of .parquet files, .xlsx, "
+        ".sqlite, .duckdb, PrefLib's .soc, .soi, .toc, .toi, and MovieLens' .mat and .dat."
     )
 
 

@@ -6,6 +6,7 @@ function of one number: it is evaluated at a few nodes, and splines through them
 gap that a ranking could put between the two items, and for every φ.
 """
 
+import math
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -68,21 +69,21 @@ def by_gap(
     Returns
     -------
     (Q, Q, 2D + 1) array of float32
-        [i, j, D + g] is the log-likelihood of the pair when i is g positions below j, less that
-        of even odds, so that few digits are enough; 0 for i = j.
+        [i, j, D + g] is the log-likelihood of the pair when i is g positions below j; 0 for i = j.
     """
     numbers = np.arange(n_items, dtype=np.int32) if numbers is None else numbers
     D, (win, lose) = gap_reach(n_items, phi), gap_probabilities(n_items, phi)
     # the spline's value at every gap is this matrix times its values at the nodes
-    weights = _BASIS(_logit(np.concatenate([win[D:0:-1], lose[: D + 1]]))).T.astype(np.float32)
+    weights = _BASIS(_logit(np.concatenate([win[D:0:-1], lose[: D + 1]]))).T
     shape = (n_items, n_items, 2 * D + 1)
-    size = n_items * n_items * (2 * D + 1)
+    size = math.prod(shape)
     if memory is None or len(memory) < size:
         memory = np.empty(size, np.float32)
-    out, above = memory[:size].reshape(shape), table - table[:, N_NODES // 2, None]
+    out = memory[:size].reshape(shape)
     out[np.arange(n_items), np.arange(n_items)] = 0
     for first in range(0, len(table), _PAIRS_AT_ONCE):
-        _put_pairs(above[first : first + _PAIRS_AT_ONCE] @ weights, first, numbers, out)
+        values = table[first : first + _PAIRS_AT_ONCE].astype(np.float64) @ weights
+        _put_pairs(values, first, numbers, out)
     return out
 
 
