@@ -71,6 +71,15 @@ def test_folds_by_the_number_of_users(n, n_folds):
         assert np.allclose(cells[cells > 0], 1 / n_masks)
 
 
+@pytest.mark.parametrize("n", [30, 1000, 2000])
+def test_short_lists_are_hidden_several_times(n):
+    """Weights rest on hidden comparisons: people who say little are asked with other masks."""
+    held_out = make_folds(people_with_factors(n), 0)[0].held_out
+    n_masks = held_out.block.n_users // held_out.n_users
+    one_mask = np.searchsorted(held_out.queries.users(), held_out.n_users)
+    assert n_masks == min(20_000 // one_mask, 6) > 1
+
+
 def test_some_users_come_from_all_blocks():
     blocks = make_blocks(people_with_factors(300))
     found = some_users(blocks, 60)

@@ -13,7 +13,7 @@ from mallowmix.learn.utilities.initial_loadings import initial_utilities
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.learn.utilities.utilities_em import utilities_path
 from mallowmix.numerics.cholesky import factorise, inverse, log_determinant, solve
-from mallowmix.numerics.laplace import local_prior, posterior_mode
+from mallowmix.numerics.laplace import TOL, local_prior, posterior_mode
 
 
 def block_of(users: list[list[tuple[int, int]]], Q: int) -> Block:
@@ -82,7 +82,7 @@ def test_laplace_against_quadrature():
     _, precision, log_det, _, _ = local_prior(LOADINGS, VARIANCES, np.arange(3))
     d, factor = np.zeros(3), np.empty((3, 3))
     evidence = posterior_mode(
-        winner, loser, np.ones(len(ANSWERS)), offset, precision, log_det, d, factor
+        winner, loser, np.ones(len(ANSWERS)), offset, precision, log_det, d, factor, TOL
     )
     gradient = np.zeros(3)
     for row in range(len(ANSWERS)):
@@ -94,6 +94,19 @@ def test_laplace_against_quadrature():
     assert abs(evidence - exact) < 0.04  # Laplace is a little low
     assert np.abs(MEAN + d - centre).max() < 0.05
     assert np.abs(inverse(factor) - spread).max() < 0.06
+
+
+def test_a_rough_mode_is_off_by_the_square_of_the_last_step():
+    winner, loser = np.array(ANSWERS).T
+    offset = MEAN[winner] - MEAN[loser]
+    _, precision, log_det, _, _ = local_prior(LOADINGS, VARIANCES, np.arange(3))
+    modes = []
+    for tol in (1e-9, 0.1):
+        d = np.array([0.9, -0.7, 0.5])
+        weight, factor = np.ones(len(ANSWERS)), np.empty((3, 3))
+        posterior_mode(winner, loser, weight, offset, precision, log_det, d, factor, tol)
+        modes.append(d)
+    assert 0 < np.abs(modes[1] - modes[0]).max() < 0.1**2
 
 
 def test_the_posterior_of_items_that_were_not_compared():

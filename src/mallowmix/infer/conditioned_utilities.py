@@ -14,7 +14,7 @@ from mallowmix.engine import Block
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.cholesky import inverse
 from mallowmix.numerics.compiled import compiled
-from mallowmix.numerics.laplace import local_items, local_prior, posterior_mode
+from mallowmix.numerics.laplace import TOL, local_items, local_prior, posterior_mode
 from mallowmix.typing import Array
 
 _ROOM = 1 << 18  # numbers held for the users of one piece
@@ -108,7 +108,7 @@ def _condition(
             for x in range(q):
                 d[x] = 0.0
             log_joint[m, k] += posterior_mode(
-                winner, loser, weight[rows], offset, precision, log_det, d, U
+                winner, loser, weight[rows], offset, precision, log_det, d, U, TOL
             )
             covariance = inverse(U)
             for a in range(r):

@@ -161,7 +161,7 @@ def _derivatives(winner, loser, weight, offset, d, precision, g, P):
 
 
 @compiled
-def posterior_mode(winner, loser, weight, offset, precision, log_det, d, P):
+def posterior_mode(winner, loser, weight, offset, precision, log_det, d, P, tol):
     """Find the posterior mode by Newton's method with halved steps.
 
     Parameters
@@ -179,6 +179,8 @@ def posterior_mode(winner, loser, weight, offset, precision, log_det, d, P):
     P : (q, q) array
         The Cholesky factor of S⁻¹ + H is written into it: its `inverse` is the posterior
         covariance.
+    tol : float
+        The step after which Newton's method ends. The mode is then off by about its square.
 
     Returns
     -------
@@ -205,6 +207,6 @@ def posterior_mode(winner, loser, weight, offset, precision, log_det, d, P):
         for x in range(q):
             d[x] = new_d[x]
             longest = max(longest, abs(step[x]))
-        if longest < TOL:
+        if longest < tol:
             break
     return value - 0.5 * (log_determinant(P) + log_det)

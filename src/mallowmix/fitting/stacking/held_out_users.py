@@ -23,7 +23,8 @@ MOST_USERS = 3000  # learn the predictor; a sample of so many is drawn from more
 _FOLD_USERS = 2000  # of them choose its members
 _VERY_MANY_USERS, _MANY_USERS = 900, 300  # one split; two folds; with fewer users three
 _MOST_JUDGES = 650  # held-out users of a fold
-_WANTED_SCORES, _MOST_MASKS = 200, 6  # with fewer users, several masks of each
+_WANTED_SCORES, _WANTED_ROWS = 200, 20_000  # users, and comparisons, to judge by;
+_MOST_MASKS = 6  # of each user, where they are fewer
 
 
 class HeldOut(NamedTuple):
@@ -119,7 +120,7 @@ def make_folds(users: Comparisons, seed: int) -> list[Fold]:
 
 
 def hide(users: Comparisons, seed: int) -> HeldOut:
-    """Hide part of each user's comparisons; where users are few, several times, with other masks.
+    """Hide part of each user's comparisons; where they are few, several times, with other masks.
 
     Parameters
     ----------
@@ -132,9 +133,14 @@ def hide(users: Comparisons, seed: int) -> HeldOut:
     -------
     HeldOut
     """
-    n_masks = int(np.clip(_WANTED_SCORES // max(users.n_users, 1), 1, _MOST_MASKS))
-    parts = [_masked(users, as_key(child_seed(seed, Step.MASKS, 1 + n))) for n in range(n_masks)]
-    return _joined(parts, n_masks)
+    keys = [as_key(child_seed(seed, Step.MASKS, 1 + n)) for n in range(_MOST_MASKS)]
+    first = _masked(users, keys[0])
+    wanted = max(
+        _WANTED_SCORES // max(users.n_users, 1),
+        _WANTED_ROWS // max(len(first.queries.pair), 1),
+    )
+    n_masks = int(np.clip(wanted, 1, _MOST_MASKS))
+    return _joined([first, *(_masked(users, key) for key in keys[1:n_masks])], n_masks)
 
 
 def _masked(users: Comparisons, key: np.uint64) -> HeldOut:

@@ -20,7 +20,7 @@ from mallowmix.learn.utilities.utilities_pass import (
 )
 from mallowmix.numerics.cholesky import inverse
 from mallowmix.numerics.compiled import compiled
-from mallowmix.numerics.laplace import local_items, local_prior, posterior_mode
+from mallowmix.numerics.laplace import TOL, local_items, local_prior, posterior_mode
 from mallowmix.typing import Array
 
 _VARIANCES = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -124,7 +124,7 @@ def _moments(starts, pair, weight, user_weight, mean, variances, none, number, t
         offset, d, U = np.empty(n_rows), np.zeros(q), np.empty((q, q))
         for row in range(n_rows):
             offset[row] = mean[items[winner[row]]] - mean[items[loser[row]]]
-        posterior_mode(winner, loser, weight[rows], offset, precision, log_det, d, U)
+        posterior_mode(winner, loser, weight[rows], offset, precision, log_det, d, U, TOL)
         C = inverse(U)
         for x in range(q):
             n[items[x]] += user_weight[m]

@@ -22,6 +22,7 @@ from mallowmix.numerics.laplace import local_items, local_prior, posterior_mode
 from mallowmix.typing import Array
 
 _LEAST_RESPONSIBILITY = 1e-6  # below it a component's share of a user is not added
+_ROUGH = 1e-2  # the step that ends Newton's method: the next pass goes on from there
 
 
 class UtilitiesParameters(NamedTuple):
@@ -147,7 +148,7 @@ def _sums(starts, pair, weight, user_weight, means, loadings, variances, log_sha
                 offset[row] = means[k, items[winner[row]]] - means[k, items[loser[row]]]
             share[k] = log_shares[k] + posterior_mode(
                 winner, loser, weight[rows], offset, precision, log_det, modes[k, at : at + q],
-                U[k * q : k * q + q],
+                U[k * q : k * q + q], _ROUGH,
             )  # fmt: skip
             top = max(top, share[k])
         scale = 0.0
