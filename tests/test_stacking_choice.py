@@ -9,7 +9,7 @@ import mallowmix as mm
 from benchmarks import simulated_people
 from mallowmix.engine import ThreadEngine, make_blocks, some_users
 from mallowmix.fitting.stacking.held_out_users import make_folds
-from mallowmix.fitting.stacking.learn_predictor import _as_few_as_will_do, _Judged
+from mallowmix.fitting.stacking.member_choice import Judged, as_few_as_will_do, pool_weights
 from mallowmix.fitting.stacking.utilities_search import utilities_candidates
 from mallowmix.model.utilities_model import UtilitiesModel
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarni
 
 def judged(*columns):
     n = len(columns[0])
-    return _Judged(np.column_stack(columns), np.ones(n), np.arange(n) % 3)
+    return Judged(np.column_stack(columns), np.ones(n), np.arange(n) % 3, np.arange(n))
 
 
 @pytest.mark.slow
@@ -26,13 +26,26 @@ def test_a_member_that_adds_nothing_is_left_out():
     """The second is the first again; the third is worse everywhere; the fourth knows other rows."""
     half = np.random.default_rng(0).random(900) < 0.5
     first, other = np.where(half, 0.9, 0.4), np.where(half, 0.4, 0.9)
-    found = _as_few_as_will_do(judged(first, first, 0.6 * first, other), 900)
+    found = as_few_as_will_do(judged(first, first, 0.6 * first, other))
     assert len(found) == 2 and 3 in found and 2 not in found
 
 
 def test_with_few_users_members_stay_unless_they_harm():
     good = np.random.default_rng(0).uniform(0.5, 0.95, 90)
-    assert _as_few_as_will_do(judged(good, good), 30) == [0, 1]
+    assert as_few_as_will_do(judged(good, good)) == [0, 1]
+
+
+def test_a_pool_no_better_than_its_best_member_is_that_member():
+    """A member that is noise beside the first gets a weight by chance; one that knows other rows
+    keeps its own. (By chance a noisy member would stay in about one category of six.)
+    """
+    random = np.random.default_rng(1)
+    good = np.where(random.random(900) < 0.7, 0.7, 0.3)
+    noisy = np.clip(good + random.normal(0, 0.15, 900), 0.05, 0.95)
+    assert np.allclose(pool_weights(judged(good, noisy)), [[0.99, 0.01]] * 3, atol=1e-3)
+    half = random.random(900) < 0.5
+    first, other = np.where(half, 0.9, 0.4), np.where(half, 0.4, 0.9)
+    assert (pool_weights(judged(first, other)) > 0.3).all()
 
 
 def people_with_factors(n_users, seed=0):

@@ -96,7 +96,9 @@ def rankings_candidate(
 
     models = [learnt(fold.blocks, start) for fold, start in zip(folds, starts, strict=True)]
     found = tuple(fold_predictions(fold, model) for fold, model in zip(folds, models, strict=True))
-    return Candidate(found, lambda: learnt(everyone, starts[0]), tuple(models))
+    enough = len(folds) == 1 and folds[0].train.n_users >= _RANKING_USERS
+    used = models[0] if enough else None  # from as many users as all would give: the one judged
+    return Candidate(found, lambda: used or learnt(everyone, starts[0]), tuple(models))
 
 
 def mixed_membership_candidate(

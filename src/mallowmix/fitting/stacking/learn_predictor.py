@@ -4,15 +4,13 @@ Three models of how consistent a person is are tried, because people lie between
 from a mixture for each answer (M4), utilities of one's own (`UtilitiesModel`), a ranking of one's
 own (`RankingsModel`). The same folds of the users serve every choice: each member is learnt on a
 part of the users and predicts the hidden comparisons of the others; its settings and the weights of
-the pool minimise the log-loss per comparison, mean over users. A member that adds less than .0005
-in every category of pairs is left out.
+the pool minimise the log-loss per comparison, mean over users (`member_choice`).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine, ThreadEngine, make_blocks
@@ -24,26 +22,26 @@ from mallowmix.fitting.stacking.candidates import (
 )
 from mallowmix.fitting.stacking.evidence_choice import evidence_weights
 from mallowmix.fitting.stacking.held_out_users import Fold, make_folds, teaching_users
+from mallowmix.fitting.stacking.member_choice import (
+    Judged,
+    as_few_as_will_do,
+    judged_by,
+    pool_weights,
+)
 from mallowmix.fitting.stacking.utilities_search import utilities_candidates, widened
 from mallowmix.learn.population_scores import win_rate_draws
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.model.fit_report import MemberScore, PredictorTrace
 from mallowmix.model.fitted_model import FittedModel
-from mallowmix.model.predictor import N_CATEGORIES, Member, Predictor, member_name
+from mallowmix.model.predictor import Member, Predictor, member_name
 from mallowmix.model.utilities_model import UtilitiesModel
-from mallowmix.numerics.stacking import pooled, stack_weights_by_category
+from mallowmix.numerics.stacking import pooled
 from mallowmix.typing import Array, Progress
 
 LEAST_USERS = 6
 MOST_ITEMS = 1500  # moments of all pairs of items are added up
 _MOST_RANKED_ITEMS = 140  # a sweep over a user's ranking takes Q² steps
 _RANKING_COMPONENTS = 3
-_TOWARDS_EQUAL, _TOWARDS_COMMON = 0.1, 0.2  # users
-_MANY_JUDGES = 300  # held-out users: from so many on a member must add something to stay,
-_LEAST_GAIN = 0.0005  # namely this much in some category;
-_SURE_LOSS = 0.002  # with fewer it goes only if the others are better without it by this much
-_LEAST_WEIGHT = 0.01  # of a member that stays; a user's own evidence can raise it
-_ENOUGH_ROWS = 3000  # hidden comparisons, by which this is judged
 
 
 def learn_predictor(
@@ -85,58 +83,17 @@ def learn_predictor(
     if not folds:
         return None
     candidates = _candidates(users, folds, shown, fit_one, seed, engine, progress)
-    judged = _judged(candidates, folds)
-    kept = _as_few_as_will_do(judged, sum(fold.held_out.n_users for fold in folds))
+    judged = judged_by(candidates, folds)
+    kept = as_few_as_will_do(judged)
     if not any(isinstance(candidates[j].members[0], UtilitiesModel) for j in kept):
         candidates.append(_unlike_anybody(candidates, folds))
-        judged, kept = _judged(candidates, folds), [*kept, len(candidates) - 1]
-    weights = _weights(judged.take(kept), least=_LEAST_WEIGHT)
+        judged, kept = judged_by(candidates, folds), [*kept, len(candidates) - 1]
+    weights = pool_weights(judged.take(kept))
     evidence = evidence_weights(folds, [candidates[j] for j in kept], weights)
     members = tuple(candidates[j].finish() for j in kept)
     trace = _trace(judged.take(kept), weights, folds, members)
     draws = win_rate_draws(make_blocks(users), users.n_items, engine, seed)
     return Predictor(members, weights, draws, evidence), trace
-
-
-class _Judged(NamedTuple):
-    """What candidates predicted of all hidden comparisons.
-
-    Attributes
-    ----------
-    table : (n, J) array
-        The probability that each candidate gave to each.
-    counts, category : (n,) arrays
-        As in `HeldOut`.
-    """
-
-    table: Array
-    counts: Array
-    category: NDArray[np.int64]
-
-    def take(self, kept: Sequence[int]) -> "_Judged":
-        """The same of some candidates."""
-        return self._replace(table=self.table[:, kept])
-
-    def some(self, n_rows: int) -> "_Judged":
-        """About so many of the comparisons, from all users."""
-        rows = slice(None, None, -(-len(self.table) // n_rows))
-        return _Judged(self.table[rows], self.counts[rows], self.category[rows])
-
-    def losses(self, weights: Array) -> Array:
-        """(3,) the pool's log-loss by category; 0 if none."""
-        log_p = np.log(pooled(self.table, weights, self.category))
-        total = np.bincount(self.category, self.counts, N_CATEGORIES)
-        sums = np.bincount(self.category, -self.counts * log_p, N_CATEGORIES)
-        return np.where(total > 0, sums / np.maximum(total, 1e-300), 0.0)
-
-
-def _judged(candidates: Sequence[Candidate], folds: Sequence[Fold]) -> _Judged:
-    table = np.column_stack([np.concatenate(each.probabilities) for each in candidates])
-    return _Judged(
-        np.clip(table, 1e-4, 1 - 1e-4),
-        np.concatenate([fold.held_out.counts for fold in folds]),
-        np.concatenate([fold.held_out.category for fold in folds]),
-    )
 
 
 def _candidates(
@@ -171,36 +128,6 @@ def _most_components(tried: Sequence[Candidate]) -> list[UtilitiesModel]:
     return [member for member in chosen.members if isinstance(member, UtilitiesModel)]
 
 
-def _weights(judged: _Judged, *, least: float = 0.0) -> Array:
-    """(3, J) the weights of the pool, each at least about so large."""
-    found = stack_weights_by_category(
-        *judged, N_CATEGORIES, towards_equal=_TOWARDS_EQUAL, towards_common=_TOWARDS_COMMON
-    )
-    raised = np.maximum(found, least)
-    return raised / raised.sum(axis=1, keepdims=True)
-
-
-def _as_few_as_will_do(judged: _Judged, n_judges: int) -> list[int]:
-    """The members that stay, when those that add next to nothing are left out one by one."""
-    least_gain = _LEAST_GAIN if n_judges >= _MANY_JUDGES else -_SURE_LOSS
-    judged = judged.some(_ENOUGH_ROWS)
-    often = np.bincount(judged.category, judged.counts, N_CATEGORIES) >= judged.counts.sum() / 20
-
-    def losses(kept: list[int]) -> Array:
-        part = judged.take(kept)
-        return part.losses(_weights(part))[often]
-
-    kept = list(range(judged.table.shape[1]))
-    while len(kept) > 1:
-        before = losses(kept)
-        costs = [float((losses([k for k in kept if k != j]) - before).max()) for j in kept]
-        least = int(np.argmin(costs))
-        if costs[least] > least_gain:
-            break
-        del kept[least]
-    return kept
-
-
 def _unlike_anybody(candidates: Sequence[Candidate], folds: Sequence[Fold]) -> Candidate:
     """Utilities of wide variances, for a pool that has no utilities.
 
@@ -212,7 +139,7 @@ def _unlike_anybody(candidates: Sequence[Candidate], folds: Sequence[Fold]) -> C
 
 
 def _trace(
-    judged: _Judged, weights: Array, folds: Sequence[Fold], members: Sequence[Member]
+    judged: Judged, weights: Array, folds: Sequence[Fold], members: Sequence[Member]
 ) -> PredictorTrace:
     total = judged.counts.sum()
     pool = pooled(judged.table, weights, judged.category)
