@@ -359,7 +359,7 @@ def test_as_many_threads_as_cores_unless_the_call_or_the_environment_says_otherw
 @pytest.mark.parametrize("named", ["0", "-1", "two", "1.5", "²", str(2**31)])
 def test_the_environment_must_name_a_number_of_threads(monkeypatch, named):
     monkeypatch.setenv("MALLOWMIX_N_JOBS", named)
-    with pytest.raises(OptionError, match="MALLOWMIX_N_JOBS is .*a whole number of at least 1"):
+    with pytest.raises(OptionError, match=r"MALLOWMIX_N_JOBS is .*a whole number of at least 1"):
         ThreadEngine()
     assert ThreadEngine(2).n_jobs == 2
 
