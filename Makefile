@@ -5,8 +5,10 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # The tests start hundreds of processes: without bytecode each of them would parse the package again.
 unexport PYTHONDONTWRITEBYTECODE
-# A process of the tests is on every core already: BLAS threads in each would wait for each other.
+# A process of the tests is on every core already: threads of BLAS or ours in each would wait for
+# each other. Tests about threads say themselves how many.
 test test-fast: export OMP_NUM_THREADS = 1
+test test-fast: export MALLOWMIX_N_JOBS = 1
 
 .PHONY: help venv demo test test-fast lint shape claims paper paper-quick docs images dist bench
 .PHONY: bench-scale faults mutants image clean

@@ -226,6 +226,7 @@ def test_speed_has_a_row_for_every_method(results):
     assert run["rows"][3]["stopped"] == "at the cap" and run["comparisons"] == 1200
 
 
+@pytest.mark.slow
 def test_floor_tells_where_the_time_goes(results):
     run = load("floor", results)["runs"][0]
     assert {(row["method"], row["threads"]) for row in run["rows"]} == {
@@ -236,6 +237,7 @@ def test_floor_tells_where_the_time_goes(results):
     assert set(run["steps"]["none"]) < set(run["steps"]["full"]) | {"everything else"}
 
 
+@pytest.mark.slow
 def test_growth_has_every_point(results):
     result = load("growth", results)
     assert [(row["comparisons"], row["method"]) for row in result["by_comparisons"]] == [
@@ -244,6 +246,7 @@ def test_growth_has_every_point(results):
     assert all(row["items"] == 6 and row["seconds"] > 0 for row in result["by_items"])
 
 
+@pytest.mark.slow
 def test_threads_give_the_same_model(results):
     assert all(
         row["same_model"] and row["one"] > 0 < row["two"]
@@ -251,6 +254,7 @@ def test_threads_give_the_same_model(results):
     )
 
 
+@pytest.mark.slow
 def test_foldin_has_many_people_and_one(results):
     result = load("foldin", results)
     assert [(row["estimate"], row["threads"]) for row in result["rows"]] == [
@@ -260,6 +264,7 @@ def test_foldin_has_many_people_and_one(results):
     assert set(result["one"]["seconds"]) == {"map", "mean"} and result["one"]["solve_seconds"] > 0
 
 
+@pytest.mark.slow
 def test_reading_is_measured_beside_pyarrow(results):
     result = load("readers", results)
     assert set(result["seconds"]) == {"dictionary_encode", "numbers", "read_comparisons"}
@@ -436,6 +441,7 @@ def test_a_benchmark_without_results_says_so(tmp_path):
     assert page.page(tmp_path).count("has not been run") == len(page.SECTIONS)
 
 
+@pytest.mark.slow
 def test_the_page_shows_ratios_and_no_seconds(results):
     text = page.page(results)
     assert "has not been run" not in text

@@ -1,5 +1,8 @@
 """`mallowmix fit` with --engine, --memory, --scheduler, --cache and several files."""
 
+import contextlib
+import shutil
+
 import pyarrow.parquet as pq
 import pytest
 
@@ -9,17 +12,26 @@ from mallowmix.model.model_file import load
 from planted import planted
 
 
-@pytest.fixture
-def votes(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with votes in three files and the model of them, which each test gets a copy of."""
+    folder = tmp_path_factory.mktemp("made")
     table = planted(6, 2, 0.2).sample(60, 20, seed=1).comparisons.to_arrow()
-    (tmp_path / "votes").mkdir()
+    (folder / "votes").mkdir()
     for i in range(3):
         pq.write_table(
             table.slice(i * len(table) // 3, len(table) // 3 + 1),
-            tmp_path / "votes" / f"part-{i}.parquet",
+            folder / "votes" / f"part-{i}.parquet",
         )
-    run("fit", "votes", "-k", 2, "--refine", "short", "-o", "expected.m4")
+    with contextlib.chdir(folder):
+        run("fit", "votes", "-k", 2, "--refine", "short", "-o", "expected.m4")
+    return folder
+
+
+@pytest.fixture
+def votes(made, tmp_path, monkeypatch):
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 

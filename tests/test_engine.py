@@ -346,6 +346,24 @@ def test_a_step_never_writes_into_its_arguments():
     }
 
 
+def test_as_many_threads_as_cores_unless_the_call_or_the_environment_says_otherwise(monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 5)
+    monkeypatch.delenv("MALLOWMIX_N_JOBS", raising=False)
+    assert ThreadEngine().n_jobs == 5
+    monkeypatch.setenv("MALLOWMIX_N_JOBS", "")
+    assert ThreadEngine().n_jobs == 5
+    monkeypatch.setenv("MALLOWMIX_N_JOBS", "3")
+    assert ThreadEngine().n_jobs == 3 and ThreadEngine(2).n_jobs == 2
+
+
+@pytest.mark.parametrize("named", ["0", "-1", "two", "1.5", "²", str(2**31)])
+def test_the_environment_must_name_a_number_of_threads(monkeypatch, named):
+    monkeypatch.setenv("MALLOWMIX_N_JOBS", named)
+    with pytest.raises(OptionError, match=r"MALLOWMIX_N_JOBS is .*a whole number of at least 1"):
+        ThreadEngine()
+    assert ThreadEngine(2).n_jobs == 2
+
+
 @pytest.mark.parametrize("n_jobs", [0, -2])
 def test_jobs_must_be_at_least_one(n_jobs):
     with pytest.raises(OptionError, match=f"n_jobs is {n_jobs}; it must be at least 1"):

@@ -127,7 +127,7 @@ def same(one, other):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_every_engine_gives_the_same_answer_and_is_used(name, stored):
-    expected, far = CALLS[name](VOTES), FarEngine()
+    expected, far = CALLS[name](VOTES, engine=ThreadEngine(2)), FarEngine()
     for data in (VOTES, stored) if name in STORED else (VOTES,):
         for engine in ("threads", DiskEngine(1), far):
             assert same(CALLS[name](data, engine=engine), expected), (data, engine)

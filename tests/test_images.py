@@ -27,6 +27,7 @@ def test_every_picture_is_made_by_the_command_and_shown_by_a_page(make_images):
     assert set(make_images.IMAGES) == kept == shown
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_a_picture_is_taken_from_a_small_survey(make_images, tmp_path):
     (taken,) = make_images.take_images(tmp_path, ("phone",), n_users=20)

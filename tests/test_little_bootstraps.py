@@ -223,7 +223,7 @@ def test_the_same_bytes_from_memory_disk_and_any_number_of_threads(large, tmp_pa
     some, found, _ = large
     lower_the_bar(monkeypatch)
     stored = stored_in(tmp_path, some)
-    assert same(found, mm.intervals(TRUTH, some, 10, seed=1, n_jobs=1))
+    assert same(found, mm.intervals(TRUTH, some, 10, seed=1, n_jobs=3))
     assert same(found, mm.intervals(TRUTH, stored, 10, seed=1, n_jobs=1, engine="disk"))
     with pytest.raises(
         DataError, match="comparisons on disk go with a model of the very same items"

@@ -121,6 +121,7 @@ def test_the_changes_are_those_that_were_meant():
     ]
 
 
+@pytest.mark.slow
 def test_every_mutant_of_the_package_is_another_program():
     """Of kernels and of plain code; letters of more than one byte stand before some of them."""
     for name in ("model/mallows.py", "infer/posterior/split_moves.py"):
@@ -131,6 +132,7 @@ def test_every_mutant_of_the_package_is_another_program():
         assert len(programs) == len(found)
 
 
+@pytest.mark.slow
 def test_a_mutant_is_killed_or_survives_or_hangs(toy, tmp_path):
     mutants = by_change(mutants_in(toy, "shapes"))
     wanted = {
@@ -160,6 +162,7 @@ def test_a_mutant_is_killed_or_survives_or_hangs(toy, tmp_path):
     assert Run(toy, results, 60.0, cache).all(sample) == rows and results.read_text() == kept
 
 
+@pytest.mark.slow
 def test_survivors_are_tried_again_when_a_test_is_new(toy, tmp_path):
     mutants = by_change(mutants_in(toy, "shapes"))
     sample = [mutants["width < 0", "(width <= 0)"], mutants["-width", "(width)"]]
@@ -173,6 +176,7 @@ def test_survivors_are_tried_again_when_a_test_is_new(toy, tmp_path):
     assert after[1] == before[1] and len(results.read_text().splitlines()) == 3
 
 
+@pytest.mark.slow
 def test_tests_that_fail_anyway_kill_nothing(toy, tmp_path):
     (tmp_path / "tests" / "test_shapes.py").write_text(TEST + "    assert countdown(3) == 1\n")
     mutant = by_change(mutants_in(toy, "shapes"))["n > 0", "(n <= 0)"]
@@ -192,6 +196,7 @@ def test_a_mutant_that_cannot_be_imported_is_killed(toy, tmp_path):
     assert [(row["new"], row["outcome"]) for row in rows] == [("(int & str)", "killed")]
 
 
+@pytest.mark.slow
 def test_kernels_run_without_numba_or_are_compiled_anew(toy, tmp_path):
     """`thrice` is in Numba's cache by then; a mutant that read it from there would survive."""
     mutants = by_change(mutants_in(toy, "kernels"))
@@ -201,6 +206,7 @@ def test_kernels_run_without_numba_or_are_compiled_anew(toy, tmp_path):
     assert [(row["outcome"], row["jit"]) for row in rows] == [("killed", False), ("killed", True)]
 
 
+@pytest.mark.slow
 def test_what_a_fixture_calls_counts_for_each_test_that_uses_it(toy, tmp_path):
     timings = Timings(tmp_path, "toy", tmp_path / "maps")
     found = timings.calling("tests/test_kernels.py", "toy.kernels", "twice")
@@ -237,6 +243,7 @@ def test_lines_keep_their_numbers():
         assert ast.parse(mutant.made_in(source)).body[-1].lineno == 8
 
 
+@pytest.mark.slow
 def test_the_tests_of_a_module_import_it_or_what_imports_it():
     project = Project(HERE, "mallowmix")
     assert project.tests_of("mallowmix.model.mallows")[0] == "tests/test_mallows.py"

@@ -105,6 +105,7 @@ def test_a_diagnosis_has_the_names_of_components():
     assert "component_names" not in bare.to_dict()
 
 
+@pytest.mark.slow
 def test_intervals_and_mixtures_have_the_names_of_components(named, people):
     found = mm.intervals(named, people, 10)
     assert {row["name"] for row in found.table() if row["component"] == 2} == {"mostly spicy"}

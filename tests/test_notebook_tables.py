@@ -52,6 +52,7 @@ def test_every_result_has_a_table_for_notebooks_and_a_dataframe(results):
         assert isinstance(frame, pandas.DataFrame) and len(frame.columns) > 1, name
 
 
+@pytest.mark.slow
 def test_tables_hold_the_numbers(results, model):
     frame = results["model"].to_frame("pyarrow").to_pylist()
     assert len(frame) == 2 * 16 and {row["name"] for row in frame} == {"comfort", ""}
@@ -77,6 +78,7 @@ def long_table(found):
     return rows
 
 
+@pytest.mark.slow
 def test_a_diagnosis_as_a_table(results):
     found = results["diagnosis"]
     rows = long_table(found)
@@ -106,6 +108,7 @@ def test_a_data_report_as_a_table():
     assert table["form"] == [(None, found.form, None)] and "position" not in table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_tables_are_of_the_kind_that_the_comparisons_came_from(kind, model, votes):
     given = votes.to_frame(kind)

@@ -60,6 +60,7 @@ def test_what_fails_or_gets_no_further_is_left(tmp_path):
     assert run_pieces([Piece("c")], tmp_path, seconds=0, run=run) == [Piece("c")]
 
 
+@pytest.mark.slow
 def test_a_command_is_interrupted_after_its_time(tmp_path):
     """As by Ctrl-C, so that what it has is written."""
     file = tmp_path / "said"

@@ -407,6 +407,7 @@ def test_grade_of_membership_is_recovered_from_pairs():
     assert np.abs(fitted.beta[match.found] - truth.beta()[match.truth]).mean() < 0.05
 
 
+@pytest.mark.slow
 def test_chains_are_xarray_and_diagnostics_arviz(ranked):
     _, fitted = ranked
     assert dict(fitted.chains.sizes) == {"chain": 2, "draw": 100, "component": 2, "item": 8}

@@ -54,6 +54,7 @@ def test_the_error_of_means_is_the_inverse():
     assert mean_error(1e9, 0.05, 12) == 0.025
 
 
+@pytest.mark.slow
 def test_so_many_users_leave_so_small_an_error():
     """20 populations of the M for δ = .5 and a wide error: rows of Ê, from counts written out."""
     p, g = exact_parts()

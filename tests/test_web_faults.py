@@ -69,6 +69,7 @@ def module_of(folder, monkeypatch, text):
     return "broken_worker"
 
 
+@pytest.mark.slow
 def test_a_worker_that_hangs_is_ended(tmp_path, monkeypatch):
     text = 'import time; print(\'{"step": "x"}\', flush=True); time.sleep(3600)'
     module = module_of(tmp_path, monkeypatch, text)

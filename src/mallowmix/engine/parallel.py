@@ -10,17 +10,34 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from mallowmix.engine.engine import add
-from mallowmix.errors import check_count
+from mallowmix.errors import OptionError, check_count
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
+N_JOBS = "MALLOWMIX_N_JOBS"  # the environment variable
 
 
 def usable_jobs(n_jobs: int | None) -> int:
-    """The number of threads: all cores where none is given."""
-    count = n_jobs if n_jobs is not None else (os.cpu_count() or 1)
+    """The number of threads; where none is given that of MALLOWMIX_N_JOBS, or else all cores.
+
+    Where several processes share a machine already, threads of each would wait for each other: a
+    line in the environment holds all of them to one.
+    """
+    count = n_jobs if n_jobs is not None else _named_jobs() or os.cpu_count() or 1
     check_count("n_jobs", count, 1)
     return count
+
+
+def _named_jobs() -> int | None:
+    """What the environment variable says; None where it is not set."""
+    named = os.environ.get(N_JOBS)
+    if not named:
+        return None
+    if not named.isascii() or not named.isdigit() or not 1 <= int(named) < 2**31:
+        raise OptionError(
+            option=N_JOBS, value=named, expected="a whole number of at least 1, or not set"
+        )
+    return int(named)
 
 
 def parallel_map(
