@@ -37,6 +37,13 @@ def minus(value: float, digits: int) -> str:
     return f"{value:.{digits}f}".replace("-", "−")
 
 
+def in_tastes(sentence: str) -> str:
+    """A sentence of the library, which holds no label, in the words of the report."""
+    for ours, theirs in (("component", "taste"), ("comparison", "choice"), (" -0.", " −0.")):
+        sentence = sentence.replace(ours, theirs)
+    return sentence
+
+
 def headline(found: Contents) -> str:
     """What a reader must know first, in one line."""
     K, judged = found.model.n_components, found.against_one
