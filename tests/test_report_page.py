@@ -216,6 +216,11 @@ def test_many_tastes_on_paper_and_their_key_before_the_figure():
         assert html.index('class="legend"') < html.index('data-figure="places"')
 
 
+def test_one_of_two_hundred_is_not_nothing():
+    assert words.rounded_percent(1 / 200) == "under 1\N{NO-BREAK SPACE}%"
+    assert words.rounded_percent(0.0) == "0\N{NO-BREAK SPACE}%"
+
+
 def test_both_ends_of_a_share_are_labelled():
     theta = np.array([[0.2, 0.8], [0.99, 0.01]])
     axis = mixture_figures.mixtures(theta, ["", ""])["layout"]["xaxis"]

@@ -13,7 +13,7 @@ from mallowmix.report.contents import Contents
 
 def rounded_percent(share: float, digits: int = 0) -> str:
     """Write 0.4213 as 42 %; what would round to nothing is written as under 1 %."""
-    if digits == 0 and 0 < share < 0.005:
+    if digits == 0 and share > 0 and round(100 * share) == 0:
         return "under 1\N{NO-BREAK SPACE}%"
     return f"{100 * share:.{digits}f}\N{NO-BREAK SPACE}%"
 
