@@ -21,7 +21,7 @@ venv: .venv/tested  ## set up .venv for work on the package: editable, with ever
 .venv/ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mallowmix needs Python 3.11 or newer; set PYTHON=…")'
 	$(PYTHON) -m venv .venv
-	$(PIP) --editable .
+	$(PIP) --no-compile --editable .  # bytecode is written when a module is first used
 	@touch $@
 
 .venv/tested: .venv/ready

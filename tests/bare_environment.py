@@ -8,7 +8,7 @@ from pathlib import Path
 BLOCKED = {
     *("arviz", "choix", "dask", "distributed", "duckdb", "fastapi", "matplotlib", "modin"),
     *("multipart", "pandas", "polars", "psycopg", "python_multipart", "sqlalchemy", "starlette"),
-    *("uvicorn", "xarray", "httpx", "pooch"),
+    *("uvicorn", "xarray", "httpx", "pooch", "openpyxl", "h5netcdf"),
 }
 
 

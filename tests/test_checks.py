@@ -71,6 +71,14 @@ def twin(rows, items):
     }
 
 
+def too_small(rows, items):
+    """How many of the three rules of thumb are far from met with one component."""
+    users = sorted({row[0] for row in rows})
+    counts = [sum(row[0] == user for row in rows) for user in users]
+    of_an_item = 2 * len(rows) / len(items)
+    return (sum(n >= 2 for n in counts) < 10) + (median(counts) < 2) + (of_an_item < 20)
+
+
 ROW = st.tuples(
     st.sampled_from("abcd"), st.sampled_from("stuvwxyz"), st.sampled_from("stuvwxyz")
 ).filter(lambda row: row[1] != row[2])
@@ -82,6 +90,7 @@ ROW = st.tuples(
 def test_every_number_against_a_slow_twin(rows):
     report = check(comparisons_of(rows, list("stuvwxyz"))).to_dict()
     sentences, advice = report.pop("warnings"), report.pop("advice")
+    assert len(report.pop("shortage")) == too_small(rows, list("stuvwxyz"))
     assert report == twin(rows, list("stuvwxyz"))
     concerns = [
         report["users_below_two"],
@@ -258,6 +267,23 @@ def test_the_interval_of_position_bias_holds_the_truth():
     assert sum(not each.low <= truth <= each.high for each in found) <= 8
 
 
+def planted_battles(n_users, per_user, n_seeds):
+    """Intervals of what is no bias, from few people."""
+    return [
+        check(read(planted_sides(0.0, n_users=n_users, per_user=per_user, seed=seed))).position
+        for seed in range(n_seeds)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_users", "per_user"), [(3, 40), (1, 120)])
+def test_the_interval_of_position_bias_of_few_people(n_users, per_user):
+    """60 of them, each misses with 5 %: more than 8 once in 500. Scores of one person sum to 0."""
+    found = planted_battles(n_users, per_user, 60)
+    assert sum(each.clear for each in found) <= 8
+    assert np.median([each.high - each.low for each in found]) > 0.1
+
+
 def test_position_bias_is_said_in_words():
     report = check(read(planted_sides(-0.6)))
     assert any(
@@ -284,6 +310,21 @@ def test_ties_are_no_contradictions():
         )
     ratings = {"user": ["a"] * 3, "item": list("xyz"), "rating": [1, 1, 2]}
     assert check(read(ratings, ties="half")).n_contradictions == 0
+
+
+def test_three_people_are_too_few_for_any_fit():
+    """3 people, 6 comparisons of 3 items: 4 an item. Twelve with 3 each are few, and no more."""
+    rows = [(user, *pair) for user in "abc" for pair in [("x", "y"), ("y", "z")]]
+    said = check(comparisons_of(rows)).shortage
+    assert said[0].startswith("3 people made two comparisons or more: far too few")
+    assert said[1].startswith("An item takes part in 4 comparisons: far too few")
+    assert len(said) == 2 and said[0] in check(comparisons_of(rows))._repr_html_()
+    assert check(comparisons_of(rows), 2).shortage == []  # said of two components instead
+    pairs = [("x", "y"), ("y", "z"), ("z", "x")]
+    few = [(user, *pair) for user in "abcdefghijkl" for pair in pairs]
+    assert check(comparisons_of(few)).shortage == []
+    one = check(comparisons_of([("a", "x", "y")])).shortage
+    assert one[1].startswith("A typical person made 1 comparison: far too few")
 
 
 def test_support_by_hand():

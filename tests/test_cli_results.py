@@ -173,6 +173,13 @@ def test_check_tells_sizes_and_that_nothing_is_wrong():
     assert "Nothing here limits a fit." in said
 
 
+def test_check_does_not_call_three_people_enough():
+    Path("v.csv").write_text("user,winner,loser\n" + "u,a,b\nu,b,a\nv,a,b\nv,b,a\nw,a,b\nw,b,a\n")
+    said, _ = run("check", "v.csv")
+    assert "This is too little data for any fit:\n- 3 people made two" in said
+    assert "Nothing here" not in said
+
+
 def test_check_warns_and_advises():
     Path("v.csv").write_text("who,winner,loser\nu,a,b\nu,b,a\nu,a,c\nv,d,e\nv,e,d\n")
     said, _ = run("check", "v.csv", "--columns", "user=who")

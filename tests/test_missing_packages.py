@@ -44,6 +44,8 @@ NEEDS = {  # what is run -> the extra
     "fit votes.csv -k 2 --cache rows": "data",
     "weights model.m4 votes.parquet --memory 1GB": "data",
     "check votes.duckdb": "data",
+    "check votes.xlsx": "data",
+    "mm.fit('votes.xlsx', 2)": "data",
     "convert votes.csv other.duckdb": "data",
     "check postgresql://localhost/votes --query SELECT": "data",
     "fit votes.csv -k 2 --engine dask": "dask",
@@ -103,6 +105,7 @@ def _write_votes(folder):
 
     (folder / "votes.csv.gz").write_bytes(gzip.compress((folder / "votes.csv").read_bytes()))
     (folder / "votes.duckdb").write_bytes(b"")
+    (folder / "votes.xlsx").write_bytes(b"PK")
     first = table.slice(0, 3)
     pa_csv.write_csv(first.rename_columns(["user", "first", "second"]), folder / "wanted.csv")
 

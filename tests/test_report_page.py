@@ -191,3 +191,62 @@ def test_all_corners_of_a_polygon_have_the_names_of_tastes():
         assert side * corner[0] >= 0 and note["x"] * corner[0] >= 0
     bare = mixture_figures.mixtures(theta, [""] * 5)["layout"]
     assert bare["margin"]["l"] == 0 and bare["annotations"][1]["xanchor"] == "center"
+
+
+@pytest.mark.slow
+def test_the_page_speaks_of_tastes_and_choices_and_counts_are_whole(alike):
+    text = Text(alike.html())
+    assert "components" not in text.of("support") and "people for each of 2 tastes" in (
+        text.of("support")
+    )
+    assert "model: comparisons 720 " in alike.html() and "720.0" not in alike.html()
+    said = "A third component does not predict new people better: -0.0095 per comparison"
+    assert words.in_tastes(said) == (
+        "A third taste does not predict new people better: −0.0095 per choice"
+    )
+
+
+@pytest.mark.slow
+def test_many_tastes_on_paper_and_their_key_before_the_figure():
+    """Beyond three, paper shows the first ten of each: more filled a page for every taste."""
+    for K, folded in ((2, False), (10, True)):
+        model = planted(12, K, 0.3, 0.3)
+        html = make_report(model, model.sample(40, 12, seed=1).comparisons, **QUICK).html()
+        assert ('<details class="long">' in html) == folded
+        assert html.index('class="legend"') < html.index('data-figure="places"')
+
+
+def test_one_of_two_hundred_is_not_nothing():
+    assert words.rounded_percent(1 / 200) == "under 1\N{NO-BREAK SPACE}%"
+    assert words.rounded_percent(0.0) == "0\N{NO-BREAK SPACE}%"
+
+
+def test_both_ends_of_a_share_are_labelled():
+    theta = np.array([[0.2, 0.8], [0.99, 0.01]])
+    axis = mixture_figures.mixtures(theta, ["", ""])["layout"]["xaxis"]
+    assert axis["ticktext"][0] == "0%" and axis["ticktext"][-1] == "100%"
+    assert axis["range"][1] > 1  # room for the label of the last
+
+
+def test_the_number_that_fit_printed_has_a_sentence(dishes):
+    """The page judges the tastes alone, `fit` its predictor: two numbers, each with its name."""
+    from dataclasses import replace
+
+    from mallowmix.model.fit_report import PredictorTrace
+    from mallowmix.report.prediction_text import predictor
+
+    found = dishes.contents
+    assert predictor(found) == ""
+    trace = PredictorTrace(0.538, 0.578, (), 124)
+    model = replace(found.model, report=replace(found.model.report, predictor=trace))
+    said = predictor(replace(found, model=model))
+    assert "beyond the tastes" in said and "held-out people better than one ranking" in said
+    assert "−0.538 against −0.578" in said
+
+
+@pytest.mark.slow
+def test_one_ranking_is_not_called_tastes():
+    model = planted(6, 1, 0.3, 1.0)
+    text = Text(make_report(model, model.sample(40, 12, seed=1).comparisons, **QUICK).html())
+    assert "by the ranking alone" in text.of("predicted")
+    assert "This ranking" in text.of("predicted") and "tastes" not in text.of("predicted").lower()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.text import counted
 from mallowmix.errors import check_count
 
 
@@ -71,10 +72,8 @@ def support_for(comparisons: Comparisons, n_components: int) -> Support:
         The verdict and the numbers behind it.
     """
     check_count("n_components", n_components, 1)
-    counts, K = comparisons.per_user(), n_components
-    n_users = int(np.count_nonzero(counts >= 2))
-    median = float(np.median(counts))
-    per_item = 2 * comparisons.n_comparisons / max(comparisons.n_items, 1)
+    K = n_components
+    n_users, median, per_item = _numbers(comparisons)
     found = ((n_users / K, USERS), (median, OF_A_USER), (per_item / K, OF_AN_ITEM))
     most = (
         int(min(n_users // USERS.enough, per_item // OF_AN_ITEM.enough))
@@ -88,8 +87,37 @@ def support_for(comparisons: Comparisons, n_components: int) -> Support:
         median,
         per_item / K,
         most,
-        _sentences(n_users, median, per_item, K),
+        _sentences(
+            n_users,
+            median,
+            per_item,
+            K,
+            each=f" for each of {K} components" if K > 1 else " for the one component",
+        ),
     )
+
+
+def shortage(comparisons: Comparisons) -> list[str]:
+    """What is far too little even for one ranking of all items, a sentence each.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        What users preferred.
+
+    Returns
+    -------
+    list of str
+        Empty where no number is below the least of its rule.
+    """
+    return _sentences(*_numbers(comparisons), 1, each="", worst=0)
+
+
+def _numbers(comparisons: Comparisons) -> tuple[int, float, float]:
+    """Users with two or more comparisons, those of the median user, and those of an item."""
+    counts = comparisons.per_user()
+    per_item = 2 * comparisons.n_comparisons / max(comparisons.n_items, 1)
+    return int(np.count_nonzero(counts >= 2)), float(np.median(counts)), per_item
 
 
 def _grade(value: float, rule: Rule) -> int:
@@ -103,17 +131,28 @@ def _verdict(grades: list[int]) -> str:
 _WORDS = ("far too few", "few", "enough")
 
 
-def _sentences(n_users: int, median: float, per_item: float, K: int) -> list[str]:
-    each = f"for each of {K} components" if K > 1 else "for the one component"
-    of_users = _WORDS[_grade(n_users / K, USERS)]
-    of_a_user = _WORDS[_grade(median, OF_A_USER)]
-    of_an_item = _WORDS[_grade(per_item / K, OF_AN_ITEM)]
-    return [
-        f"{n_users / K:,.0f} people {each} made two comparisons or more: {of_users} "
+def _sentences(
+    n_users: int, median: float, per_item: float, K: int, *, each: str, worst: int = 2
+) -> list[str]:
+    """A sentence for each number whose grade is `worst` or below."""
+    grades = (
+        _grade(n_users / K, USERS),
+        _grade(median, OF_A_USER),
+        _grade(per_item / K, OF_AN_ITEM),
+    )
+    of_users, of_a_user, of_an_item = (_WORDS[grade] for grade in grades)
+    people = counted(round(n_users / K), "person", "people")
+    of_median, per_one = (
+        counted(n, "comparison", "comparisons") for n in (median, round(per_item / K))
+    )
+    said = (
+        f"{people}{each} made two comparisons or more: {of_users} "
         f"({USERS.enough:g} or more are comfortable, below {USERS.least:g} it cannot work).",
-        f"A typical person made {median:,.12g} comparisons: {of_a_user} to see how somebody mixes "
-        f"components ({OF_A_USER.enough:g} or more are comfortable, with one nothing can be seen).",
-        f"An item takes part in {per_item / K:,.0f} comparisons {each}: {of_an_item} to find its "
-        f"position ({OF_AN_ITEM.enough:g} or more are comfortable, below {OF_AN_ITEM.least:g} "
-        "positions are mostly guesses).",
-    ]
+        f"A typical person made {of_median}: {of_a_user} to see how somebody "
+        f"mixes components ({OF_A_USER.enough:g} or more are comfortable, with one nothing can be "
+        "seen).",
+        f"An item takes part in {per_one}{each}: "
+        f"{of_an_item} to find its position ({OF_AN_ITEM.enough:g} or more are comfortable, below "
+        f"{OF_AN_ITEM.least:g} positions are mostly guesses).",
+    )
+    return [sentence for sentence, grade in zip(said, grades, strict=True) if grade <= worst]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.checks.component_support import Support, support_for
+from mallowmix.checks.component_support import Support, shortage, support_for
 from mallowmix.checks.concerns import Limits, concerns_of
 from mallowmix.checks.connected_pieces import connected_pieces
 from mallowmix.checks.position_bias import PositionBias, position_bias
@@ -66,6 +66,8 @@ class DataReport(FramedResult):
         wins: known where the comparisons come from `mallowmix.read`.
     support : Support, optional
         Known where a number of components was given.
+    shortage : list of str
+        Where none was given: what is far too little even for one ranking of all items.
     cycle : PreferenceCycle, optional
         Majorities that go in a circle, where there are some.
     """
@@ -96,6 +98,7 @@ class DataReport(FramedResult):
     n_both_bad: float | None = None
     position: PositionBias | None = None
     support: Support | None = field(default=None)
+    shortage: list[str] = field(default_factory=list)
     cycle: PreferenceCycle | None = None
     frame_kind: str | None = None
 
@@ -119,7 +122,7 @@ class DataReport(FramedResult):
             ("comparisons", f"{self.n_comparisons:,.12g}"),
             ("pairs compared", f"{self.pairs_seen:,} of {self.pairs_possible:,}"),
         )
-        said = [
+        said = self.shortage + [
             f"{limit} {advice}" for limit, advice in zip(self.warnings, self.advice, strict=True)
         ]
         found = list_of(said) if said else "<p>Nothing was found that limits an answer.</p>"
@@ -172,6 +175,7 @@ def check(comparisons: Any, n_components: int | None = None) -> DataReport:
         advice=[concern.advice for concern in concerns],
         position=position,
         support=support,
+        shortage=shortage(data) if n_components is None else [],
         cycle=cycle,
         frame_kind=data.frame_kind,
         **read_off,

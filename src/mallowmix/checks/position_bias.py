@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.special import expit, ndtri, stdtrit
 
 from mallowmix.readers.reading import Reading, Sides
 
@@ -18,7 +19,7 @@ from mallowmix.readers.reading import Reading, Sides
 _MOST_ITEMS = 1000
 _RIDGE = 1e-3  # holds scores of items that always or never win
 _STEPS = 30
-_Z = 1.959963984540054  # 97.5 % point of the normal
+_LEVEL = 0.975  # both ends of an interval leave out 2.5 %
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,9 @@ def position_bias(reading: Reading) -> PositionBias | None:
     if sides is None or not len(sides.user):
         return None
     n_items = reading.comparisons.n_items if reading.comparisons.n_items <= _MOST_ITEMS else 0
-    b, error = _fitted(sides, n_items, reading.comparisons.n_users)
+    b, reach = _fitted(sides, n_items, reading.comparisons.n_users)
     share = float(sides.weight @ sides.left_won / sides.weight.sum())
-    low, estimate, high = (
-        1 / (1 + np.exp(-value)) for value in (b - _Z * error, b, b + _Z * error)
-    )
+    low, estimate, high = expit([b - reach, b, b + reach])
     return PositionBias(float(estimate), float(low), float(high), share, float(sides.weight.sum()))
 
 
@@ -89,11 +88,11 @@ def _win_rates(scores: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _fitted(sides: Sides, n_items: int, n_users: int) -> tuple[float, float]:
-    """B and its standard error."""
+    """B and how far its interval reaches to either side."""
     X, ridge = _design(sides, n_items), _ridges(n_items)
     beta = _best(X, sides, ridge)
     residual, information = _moments(X, beta, sides, ridge)
-    return float(beta[0]), _sandwich(X, residual, information, sides, n_users)
+    return float(beta[0]), _reach(X, residual, information, sides, n_users)
 
 
 def _ridges(n_items: int) -> NDArray[np.float64]:
@@ -132,12 +131,20 @@ def _moments(
     return sides.weight * (sides.left_won - p), information
 
 
-def _sandwich(
+def _reach(
     X: csr_array, residual: NDArray[Any], information: NDArray[Any], sides: Sides, n_users: int
 ) -> float:
-    """√ of the first entry of H⁻¹ (Σ_m u_m u_mᵀ) H⁻¹, u_m the score of user m."""
+    """Half the interval's width: t₍G₋₁₎ √(G/(G−1) × the first entry of H⁻¹ (Σ_m u_m u_mᵀ) H⁻¹).
+
+    u_m is the score of user m, G the number of users: of few, the sum alone is too small, and
+    t widens it. The scores of a single user sum to 0, so theirs is the entry of H⁻¹, as if battles
+    were independent.
+    """
     one = np.zeros(len(information))
     one[0] = 1
     direction = np.linalg.solve(information, one)  # the first row of H⁻¹
+    G = len(np.unique(sides.user))
+    if G == 1:
+        return float(ndtri(_LEVEL) * np.sqrt(direction[0]))
     by_user = np.bincount(sides.user, residual * (X @ direction), n_users)
-    return float(np.sqrt(np.sum(by_user**2)))
+    return float(stdtrit(G - 1, _LEVEL) * np.sqrt(G / (G - 1) * np.sum(by_user**2)))

@@ -94,8 +94,13 @@ def _read_as(report: Any) -> list[tuple[str, str]]:
 
 
 def _print_concerns(report: Any) -> None:
-    if not report.warnings:
+    if report.shortage:
+        echo("\nThis is too little data for any fit:", style="bold")
+        for sentence in report.shortage:
+            echo(f"- {sentence}")
+    elif not report.warnings:
         echo("\nNothing here limits a fit.", style="green")
+    if not report.warnings:
         return
     echo("\nWhat limits the answer, and what to do:", style="bold")
     for number, (warning, advice) in enumerate(

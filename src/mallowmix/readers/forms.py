@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from mallowmix.errors import DataError, Option, OptionError
-from mallowmix.readers import battles, best_worst, implicit, plain, ranked_pairs
+from mallowmix.readers import battles, best_worst, implicit, plain, ranked_pairs, wide_ratings
 from mallowmix.readers import ranking_forms as rankings
 from mallowmix.readers import rating_forms as ratings
 from mallowmix.readers import wide_rankings as wide
@@ -38,6 +38,9 @@ Fits = Callable[[Input, Mapping[str, Any]], bool]
 FILES = ("preflib", "movielens")  # forms that are whole files, not tables
 
 
+_WHO = Roles((), ("user",))
+
+
 class Form(NamedTuple):
     """A form of a table; several forms (shapes of rankings, say) may share a `name`."""
 
@@ -62,6 +65,7 @@ def _is_json(source: Input, found: Mapping[str, Any]) -> bool:
 _ORDERED = ("per_user", "unlisted", "zero")
 _BATTLES = ("both_bad", "outcomes")
 _MARKS = ("per_user",)
+_STARS = ("per_user", "top_items")
 EXPORTS = (
     Form("polis", polis.VOTES, polis.read_polis_votes, _MARKS),
     Form("polis", polis.PARTICIPANTS, polis.read_polis_participants, _MARKS),
@@ -112,7 +116,16 @@ FORMS = (
     Form("bayesmallows", plain.BAYESMALLOWS, plain.read_plain),
     Form("battles", battles.ROLES, battles.read_battle_table, _BATTLES),
     Form("battles", ranked_pairs.RANKED, ranked_pairs.read_ranked_pairs, _BATTLES),
-    Form("ratings", ratings.ROLES, ratings.read_rated, ("per_user", "top_items")),
+    Form("ratings", ratings.ROLES, ratings.read_rated, _STARS),
+    Form(
+        "ratings",
+        wide_ratings.ROLES,
+        wide_ratings.read_wide_ratings,
+        _STARS,
+        fits=wide_ratings.is_rating_matrix,
+        when_named=True,
+        row_is_user=True,
+    ),
     Form("rankings", rankings.LONG, rankings.read_long, _ORDERED),
     Form("rankings", rankings.LISTS, rankings.read_lists, _ORDERED),
     Form(
@@ -138,7 +151,7 @@ FORMS = (
 )
 _TABLES = [form.name for form in (*FORMS[len(EXPORTS) :], *EXPORTS)]
 NAMES = tuple(dict.fromkeys(_TABLES + list(FILES)))
-_USES = {"preflib": ("per_user", "unlisted"), "movielens": ("per_user", "top_items")}
+_USES = {"preflib": ("per_user", "unlisted"), "movielens": _STARS}
 
 
 def choose_form(
@@ -180,6 +193,8 @@ def choose_form(
             source, form, columns, without_users
         ):
             return form
+    if wanted is None and set(columns or ()) <= {"user"}:
+        wide_ratings.refuse_matrix(source, columns or find_columns(source.names, _WHO, None))
     if not columns:
         _check_header(source)
     usual = [form for form in fitting if wanted or form not in EXPORTS]
@@ -212,9 +227,7 @@ def _check_header(source: Input) -> None:
             *lacking("user", "user", source.names, source.title),
             " If these are data and no names, pass ",
             Option("header", False),
-            "; if each is an item and its column holds positions, pass ",
-            Option("format", "rankings"),
-            ".",
+            "; if names stand in a later row, take out the rows above it.",
         )
 
 

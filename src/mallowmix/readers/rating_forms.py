@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import as_arrow, as_column
 from mallowmix.data.ranking_ids import one_ranking_each
-from mallowmix.data.row_checks import Policy, Where
-from mallowmix.errors import DataError, OptionError, check_choice, check_count
+from mallowmix.data.row_checks import FILL_OR_DROP, Policy, Where
+from mallowmix.errors import DataError, OptionError, Part, check_choice, check_count
 from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input, as_numbers
 from mallowmix.readers.order_weights import check_fits_memory, with_user_weights
@@ -22,6 +22,7 @@ from mallowmix.readers.reading import DROP_OR_HALF, PerUser, Reading, ReadOption
 from mallowmix.readers.user_column import user_column
 
 ROLES = Roles(("user", "item", "rating"))
+STARS = "Give how many stars each thing got, and leave empty what was not rated."
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,7 @@ def read_rated(
     """Read user, item, rating; every two items that a user rated differently are compared."""
     columns = source.take(picked)
     user = user_column(columns, len(columns["item"]), one_user=options.one_user, title=source.title)
-    stars = as_numbers(
-        columns["rating"], source.where, "rating", "Give how many stars each thing got."
-    )
+    stars = as_numbers(columns["rating"], source.where, "rating", STARS)
     return reading_of_ratings(user, columns["item"], stars, options, form, picked, source.where)
 
 
@@ -117,6 +116,7 @@ def reading_of_ratings(
         ties=options.ties or "drop",
         missing=options.missing,
         where=where or _row_name,
+        advice=FILL_OR_DROP,
     )
     total = found.comparisons.n_comparisons + (0 if options.half else found.n_ties)
     return Reading(
@@ -154,6 +154,7 @@ def rated_pairs(
     ties: Ties = "drop",
     missing: Policy = "error",
     where: Where = _row_name,
+    advice: tuple[Part, ...] = (),
 ) -> RatedPairs:
     """Make comparisons as `comparisons_from_ratings` does, and count ties and ratings.
 
@@ -165,9 +166,11 @@ def rated_pairs(
         What to do with a row that lacks a value.
     where : callable
         Row number to text that locates the row in messages.
+    advice : tuple of parts
+        What ends a message about a gap, where an option drops such rows.
     """
     check_choice("ties", ties, ("drop", "half", "error"))
-    coded = coded_ratings(user, item, rating, missing, where)
+    coded = coded_ratings(user, item, rating, missing, where, advice)
     people, users, things, items, stars, rows_used = coded
     if top_items is not None:
         check_count("top_items", top_items, 2)

@@ -9,13 +9,21 @@ from numpy.typing import NDArray
 
 from mallowmix.data.labels import Labels, as_arrow, as_column, encode_groups
 from mallowmix.data.row_checks import Policy, Where, gaps
-from mallowmix.errors import DataError, check_choice
+from mallowmix.errors import DataError, Part, check_choice
 
 
 def coded_ratings(
-    user: Any, item: Any, rating: Any, missing: Policy, where: Where
+    user: Any,
+    item: Any,
+    rating: Any,
+    missing: Policy,
+    where: Where,
+    advice: tuple[Part, ...] = (),
 ) -> tuple[NDArray[Any], Labels, NDArray[Any], Labels, NDArray[np.float64], NDArray[np.int64]]:
-    """Code users and items, check that ratings are finite, and return the rows without gaps."""
+    """Code users and items, check that ratings are finite, and return the rows without gaps.
+
+    `advice` ends an error about a gap, where there is an option that drops such rows.
+    """
     columns = {"user": as_column(user, "user"), "item": as_column(item, "item")}
     stars = _as_stars(rating)
     lengths = [*map(len, columns.values()), len(stars)]
@@ -26,7 +34,7 @@ def coded_ratings(
         )
     if not lengths[0]:
         raise DataError("There are no ratings: give at least one row of user, item, rating.")
-    keep = _present(columns, stars, missing, where)
+    keep = _present(columns, stars, missing, where, advice)
     if not keep.all():
         columns = {name: column.filter(pa.array(keep)) for name, column in columns.items()}
         stars = stars[keep]
@@ -49,28 +57,29 @@ def _present(
     stars: NDArray[np.float64],
     missing: Policy,
     where: Where,
+    advice: tuple[Part, ...],
 ) -> NDArray[np.bool_]:
     """Return which rows lack nothing; an infinite rating is an error in any case."""
     check_choice("missing", missing, ("error", "drop"))
     lacking = {name: gaps(column) for name, column in columns.items()}
     if missing == "error":
         for name, gap in lacking.items():
-            _refuse(gap, f"the {name} is missing", "Fill such rows in, or leave them out.", where)
+            fill = advice or ("Fill such rows in, or leave them out.",)
+            _refuse(gap, f"the {name} is missing", fill, where)
     bad = ~np.isfinite(stars) if missing == "error" else np.isinf(stars)
-    _refuse(
-        bad, "the rating is missing or not a finite number", "Leave out what was not rated.", where
-    )
+    rated = advice if advice and not np.isinf(stars).any() else ("Leave out what was not rated.",)
+    _refuse(bad, "the rating is missing or not a finite number", rated, where)
     keep = ~(lacking["user"] | lacking["item"] | np.isnan(stars))
     if not keep.any():
         raise DataError("There are no ratings: give at least one row of user, item, rating.")
     return keep
 
 
-def _refuse(bad: NDArray[np.bool_], what: str, advice: str, where: Where) -> None:
+def _refuse(bad: NDArray[np.bool_], what: str, advice: tuple[Part, ...], where: Where) -> None:
     if bad.any():
         count = np.count_nonzero(bad)
         more = f" (and {count - 1:,} more like it)" if count > 1 else ""
-        raise DataError(f"{where(int(np.argmax(bad)))}: {what}{more}. {advice}")
+        raise DataError(f"{where(int(np.argmax(bad)))}: {what}{more}. ", *advice)
 
 
 def with_most_ratings(

@@ -113,7 +113,7 @@ def reading_of_cells(
     notes: tuple[DataWarning, ...] = ()
     if "user" not in columns and not options.one_user:
         columns = dict(columns) | {"user": np.arange(1, len(cells.columns[0]) + 1)}
-        notes = (_rows_are_users(source.title),)
+        notes = (rows_are_users(source.title),)
     n_rows = len(cells.columns[0])
     who = user_column(columns, n_rows, one_user=options.one_user, title=source.title)
     read = _by_order if cells.by_order else _by_position
@@ -124,7 +124,8 @@ def reading_of_cells(
     return reading.with_notes(*notes)
 
 
-def _rows_are_users(title: str) -> DataWarning:
+def rows_are_users(title: str) -> DataWarning:
+    """Say that each row is another person."""
     return DataWarning(
         f"{title} has no column of users, so every row was taken for another person, called 1, 2, "
         "…; name such a column with ",

@@ -8,7 +8,7 @@ from mallowmix.data.text import printable
 from mallowmix.learn.spectral.fit_notes import spectrum_note
 from mallowmix.model.fitted_model import as_fitted
 from mallowmix.report.contents import Contents
-from mallowmix.report.report_text import rounded_percent, taste
+from mallowmix.report.report_text import in_tastes, rounded_percent, taste
 
 _GOOD, _POOR = 0.02, 0.1  # fractions of pairs in the wrong order
 _STRONG = 1.0  # standard errors by which one person moves a model
@@ -50,12 +50,14 @@ def cannot(found: Contents) -> list[str]:
 
 def _enough(found: Contents) -> list[str]:
     support = found.data.support
-    return [said for said in support.sentences if ": enough" in said] if support else []
+    return [in_tastes(said) for said in support.sentences if ": enough" in said] if support else []
 
 
 def _short(found: Contents) -> list[str]:
     support = found.data.support
-    return [said for said in support.sentences if ": enough" not in said] if support else []
+    if support is None:
+        return []
+    return [in_tastes(said) for said in support.sentences if ": enough" not in said]
 
 
 def _warnings(found: Contents) -> list[str]:
@@ -90,7 +92,7 @@ def _spectrum(found: Contents) -> list[str]:
     if trace is None or trace.noise_edge is None or found.model.n_components == 1:
         return []
     note = spectrum_note(np.array(trace.spectrum), trace.noise_edge, found.model.n_components)
-    return [] if note is None else [note]
+    return [] if note is None else [in_tastes(note)]
 
 
 def _certain(found: Contents, *, good: bool) -> list[str]:

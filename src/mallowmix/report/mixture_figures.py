@@ -17,6 +17,11 @@ from mallowmix.typing import Array
 
 _LONG, _SHORT, _CORNER = 18, 14, 20  # letters of a name; at a corner of a triangle, of a polygon
 _WRAP = 11  # letters of a line of a name at a corner of a polygon
+_PERCENT = {  # an axis from 0 to 100 %, both ends of it labelled
+    "tickvals": [0, 0.25, 0.5, 0.75, 1],
+    "ticktext": ["0%", "25%", "50%", "75%", "100%"],
+    "range": [0, 1.03],
+}
 
 
 def mixtures(theta: Array, names: Sequence[str], seed: int = 0) -> Figure | None:
@@ -44,8 +49,7 @@ def _two(theta: Array, tastes: list[str]) -> Figure:
     )
     axis = {
         "title": {"text": f"how much of taste {tastes[0]}; the rest is taste {tastes[1]}"},
-        "tickformat": ".0%",
-        "range": [0, 1],
+        **_PERCENT,
     }
     return styled_figure([bars], 280, {"xaxis": axis, "yaxis": {"title": {"text": "people"}}})
 
@@ -145,7 +149,7 @@ def _anchor(at: float, positive: str, negative: str, between: str) -> str:
 def largest_share(mixing: Mixing) -> Figure:
     """How many people have how much of their strongest taste."""
     bars = _bars(mixing.edges, mixing.counts, ACCENT)
-    axis = {"title": {"text": "share of the strongest taste"}, "tickformat": ".0%", "range": [0, 1]}
+    axis = {"title": {"text": "share of the strongest taste"}, **_PERCENT}
     return styled_figure([bars], 300, {"xaxis": axis, "yaxis": {"title": {"text": "people"}}})
 
 

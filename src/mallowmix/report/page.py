@@ -208,8 +208,8 @@ def _made(found: Contents) -> list[tuple[str, str]]:
     values = {
         "method": report.method or None,
         "seed": report.seed,
-        "comparisons": report.n_comparisons,
-        "users": report.n_users,
+        "comparisons": _count(report.n_comparisons),
+        "users": _count(report.n_users),
     }
     known = [(name, printable(value)) for name, value in values.items() if value is not None]
     sure = found.intervals
@@ -219,6 +219,10 @@ def _made(found: Contents) -> list[tuple[str, str]]:
         ("report: bootstrap replicates", str(len(sure.draws.phi)) if sure is not None else "none"),
         ("mallowmix", __version__),
     ]
+
+
+def _count(number: float | None) -> str | None:
+    return None if number is None else f"{number:,.12g}"
 
 
 def as_json(value: Any) -> Any:

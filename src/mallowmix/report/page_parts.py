@@ -13,7 +13,7 @@ from mallowmix.report import report_text as words
 from mallowmix.report.contents import Contents
 
 SHOWN = 10  # items of a taste that are shown unless asked
-ON_PAPER = 30  # more of them that paper shows; of more it says how many
+_ON_PAPER = 30  # more of them that paper shows; of more it says how many
 GROUPS = 9  # kinds of people that are shown
 _MOST_NAMED = 5  # tastes whose names fit beside the table of distances
 _MOST_COLUMNS = 3  # of tastes beside each other
@@ -56,6 +56,11 @@ def _range(sure: Intervals | None, k: int) -> str:
     # widened to hold the estimate
     low, high = (min(sure.share_low[k], sure.share[k]), max(sure.share_high[k], sure.share[k]))
     return f"{100 * low:.0f}–{words.rounded_percent(float(high))}"
+
+
+def on_paper(n_components: int) -> int:
+    """How many items of a taste beyond the first paper shows: none where many tastes fill pages."""
+    return _ON_PAPER if n_components <= _MOST_COLUMNS else 0
 
 
 def card_columns(n_components: int) -> int:
@@ -212,9 +217,9 @@ def systems(found: Contents) -> list[View]:
     judged = found.against_one
     if judged is None:
         return []
-    rows = [("These tastes", judged.several), ("One ranking for all", judged.one)][
-        : 1 if found.model.n_components == 1 else 2
-    ]
+    one = ("One ranking for all", judged.one)
+    alone = found.model.n_components == 1
+    rows = [("This ranking", judged.several)] if alone else [("These tastes", judged.several), one]
     shown = [
         {
             "name": name,

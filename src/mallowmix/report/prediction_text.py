@@ -4,21 +4,40 @@ from mallowmix.assess.diagnose.reliability_text import reliability_sentence
 from mallowmix.assess.one_ranking_gain import CLEAR, LEAST_PEOPLE, AgainstOne
 from mallowmix.data.text import counted
 from mallowmix.infer.heldout.scored_on import Questions, ScoredPeople
+from mallowmix.model.fitted_model import as_fitted
 from mallowmix.report.contents import Contents
-from mallowmix.report.report_text import minus
+from mallowmix.report.report_text import in_tastes, minus
 
 
 def judged(found: AgainstOne, n_components: int) -> list[str]:
     """How good predictions are, on whom and what, and whether probabilities come true."""
-    said = [_protocol(found), _asked(found)]
+    said = [_protocol(found, n_components), _asked(found)]
     if n_components > 1:
         said.append(_gain(found))
     return [*said, reliability_sentence(found.reliability)]
 
 
-def _protocol(found: AgainstOne) -> str:
+def predictor(found: Contents) -> str:
+    """What the model's predictor did with held-out people when it was learnt; nothing without one.
+
+    It says why `fit` printed another number than this page, and on whom that was measured.
+    """
+    trace = as_fitted(found.model).report.predictor
+    if trace is None:
+        return ""
+    how = "better" if trace.log_loss < trace.one_ranking else "no better"
+    return (
+        "The model also has a predictor, which learns from a person's choices beyond the tastes. "
+        f"When it was learnt, it predicted held-out people {how} than one ranking for everybody "
+        f"(log-likelihood per choice {minus(-trace.log_loss, 3)} against "
+        f"{minus(-trace.one_ranking, 3)}; other questions than those above)."
+    )
+
+
+def _protocol(found: AgainstOne, n_components: int) -> str:
     people, n = counted(found.n_people, "person", "people"), f"{found.n_comparisons:,.12g}"
-    asked = f"{n} choices of {people} were predicted, by the tastes alone."
+    what = "tastes" if n_components > 1 else "ranking"
+    asked = f"{n} choices of {people} were predicted, by the {what} alone."
     who = found.scored_on.people
     if who == ScoredPeople.NEW:
         return (
@@ -78,7 +97,7 @@ def chosen(found: Contents) -> list[str]:
     if choice is None:
         return []
     reason = choice.reason.removeprefix(f"{choice.k}: ")
-    said = reason[0].upper() + reason[1:]
+    said = in_tastes(reason[0].upper() + reason[1:])
     if choice.k is None:
         return [said]
     if choice.k == K:

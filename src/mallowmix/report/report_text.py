@@ -13,7 +13,7 @@ from mallowmix.report.contents import Contents
 
 def rounded_percent(share: float, digits: int = 0) -> str:
     """Write 0.4213 as 42 %; what would round to nothing is written as under 1 %."""
-    if digits == 0 and 0 < share < 0.005:
+    if digits == 0 and share > 0 and round(100 * share) == 0:
         return "under 1\N{NO-BREAK SPACE}%"
     return f"{100 * share:.{digits}f}\N{NO-BREAK SPACE}%"
 
@@ -35,6 +35,13 @@ def at_most(share: float) -> str:
 def minus(value: float, digits: int) -> str:
     """A number with a minus sign, not a hyphen."""
     return f"{value:.{digits}f}".replace("-", "−")
+
+
+def in_tastes(sentence: str) -> str:
+    """A sentence of the library, which holds no label, in the words of the report."""
+    for ours, theirs in (("component", "taste"), ("comparison", "choice"), (" -0.", " −0.")):
+        sentence = sentence.replace(ours, theirs)
+    return sentence
 
 
 def headline(found: Contents) -> str:
