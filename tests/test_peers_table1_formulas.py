@@ -2,12 +2,14 @@
 choix, planted terms.
 """
 
+import warnings
 from itertools import permutations
 
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
 from scipy.special import expit, logsumexp
+from scipy.stats import norm, rankdata
 
 import mallowmix as mm
 from mallowmix.data.rankings import Rankings
@@ -19,8 +21,9 @@ from mallowmix.paper.table1.run import kendall_error
 from mallowmix.peers.amp import closure, draw_consistent
 from mallowmix.peers.amp_people import FittedOneRanking
 from mallowmix.peers.choice_sums import log_probabilities
-from mallowmix.peers.gom_chain import _move, _rates, _state
-from mallowmix.peers.grade_of_membership import GradeOfMembership
+from mallowmix.peers.gom_chain import Chain, PosteriorDraws, _state
+from mallowmix.peers.gom_moves import move_components, surrogate_rates
+from mallowmix.peers.grade_of_membership import GradeOfMembership, alpha_r_hat
 from mallowmix.peers.mallows_mixture import MixtureOfMallows, at_vertices
 from mallowmix.peers.mallows_rankings import em_full, make_ranking_blocks
 from mallowmix.peers.mallows_rankings import kendall_distances as kendall_to
@@ -369,8 +372,8 @@ def test_a_component_s_move_leaves_its_conditional_alone():
     state = [_state(blocks[0], np.ones((1, 1)), random)]
     lam, n, drawn = np.ones((1, 2)), np.array([[7.0, 3.0]]) + 1, []
     for _ in range(2000):
-        rate, log_left = _rates(state[0], lam)
-        lam, _ = _move(engine, state, lam, n, rate, log_left, random)
+        rate, log_left = surrogate_rates(state[0], lam)
+        lam, _ = move_components(engine, state, lam, n, rate, log_left, random)
         drawn.append(lam[0, 0] / lam.sum())
     assert np.mean(drawn) == pytest.approx(8 / 12, abs=0.02)
     assert np.std(drawn) == pytest.approx(np.sqrt(8 * 4 / 144 / 13), abs=0.02)
@@ -423,3 +426,51 @@ def test_chains_that_have_not_converged_warn():
         match=r"R-hat is .* the chains have not converged\. Raise n_burn and n_draws",
     ):
         GradeOfMembership(n_burn=2, n_draws=8, thin=1).fit(drawn.train, 2)
+
+
+def _chain(votes):
+    held = np.eye(2)[np.arange(votes.n_users) % 2]
+    blocks, about = make_stages(votes, "here"), {"shape": 1.0, "alpha": None}
+    return Chain(blocks, ThreadEngine(1), held, 6, **about, seed=3, number=0)
+
+
+def test_a_chain_that_is_continued_is_the_chain_that_did_not_stop():
+    scores = np.array([np.linspace(1.5, -1.5, 6), np.linspace(-1.5, 1.5, 6)])
+    truth = mm.BradleyTerryModel(scores, [0.3, 0.3], list("abcdef"))
+    votes = truth.sample(30, 20, seed=1).comparisons
+    stopped, whole = _chain(votes), _chain(votes)
+    stopped.burn(6)
+    stopped.draw(4, 1)
+    later = stopped.draw(4, 2)
+    whole.burn(6)
+    every = whole.draw(12, 1)
+    np.testing.assert_array_equal(later.alpha, every.alpha[[5, 7, 9, 11]])
+    np.testing.assert_array_equal(later.scores, every.scores[[5, 7, 9, 11]])
+    assert len(set(later.alpha)) == 4
+
+
+def test_rounds_go_on_until_the_chains_agree_about_alpha():
+    """One round of 20 sweeps from two groupings: R-hat of α far above 1.05; then until below."""
+    drawn = population_of_model("grade of membership PL", "quick", 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        short, long = (
+            GradeOfMembership(n_burn=20, n_draws=20, thin=1, max_rounds=n).fit(drawn.train, 2)
+            for n in (1, 12)
+        )
+    r_hats = [float(fitted.diagnostics()["r_hat"]["alpha"]) for fitted in (short, long)]
+    assert r_hats[0] > 1.2 and r_hats[1] < 1.05
+    assert long.chains.sizes["draw"] == 20
+
+
+def test_r_hat_of_alpha_is_that_of_the_formula():
+    """Split chains, ranks to normal scores, √(((n − 1)/n W + B/n) / W); the folded one is less."""
+    random = np.random.default_rng(0)
+    alphas = np.stack([random.normal(0, 1, 40), random.normal(1, 1, 40)])
+    halves = alphas.reshape(4, 20)
+    z = norm.ppf((rankdata(halves).reshape(4, 20) - 3 / 8) / (80 + 1 / 4))
+    within, between = z.var(axis=1, ddof=1).mean(), 20 * z.mean(axis=1).var(ddof=1)
+    expected = np.sqrt((19 / 20 * within + between / 20) / within)
+    one = np.zeros((40, 1, 1))
+    drawn = [PosteriorDraws(one, one[:, 0], row, row, 0.0) for row in alphas]
+    assert alpha_r_hat(drawn) == pytest.approx(expected, rel=1e-9) and expected > 1.1

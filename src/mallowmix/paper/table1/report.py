@@ -33,7 +33,15 @@ def report(rows: list[TextRow], tasks: list[Any]) -> ExperimentReport:
     systems = list(dict.fromkeys(row["system"] for row in rows))
     heading = ("system", "observation", "component", "prior", *_CELLS, "seconds")
     lines = [_line(rows, system) for system in systems]
-    parts = [_before(rows), markdown_table(heading, lines), "", _AFTER, *_refusals(rows), ""]
+    parts = [
+        _before(rows),
+        markdown_table(heading, lines),
+        "",
+        *_chains(rows),
+        _AFTER,
+        *_refusals(rows),
+        "",
+    ]
 
     def draw(path: Any) -> None:
         save_picture(path, lambda figure: _paint(figure, rows, systems), (10, 5.2))
@@ -81,8 +89,8 @@ def _before(rows: list[TextRow]) -> str:
     text = f"{_WHAT}{quick} {seeds}"
     errors = [float(row["standard_error"]) for row in rows if row["standard_error"]]
     if errors:
-        low, high = (decimal_text(value, 3) for value in (min(errors), max(errors)))
-        text += f" Log-losses have standard errors of {low} to {high} over people."
+        low, high = (decimal_text(1.96 * value, 3) for value in (min(errors), max(errors)))
+        text += f" Log-losses have 95% intervals of ± {low} to ± {high} over people, at one seed."
     return "\n".join(
         ["# The ranking mixtures of Table 1", "", *wrap_markdown(f"{text} {_PAPER}"), ""]
     )
@@ -102,6 +110,18 @@ _AFTER = """\
 - *seconds* are those of learning from the system's own data.
 - *refused*: the data are of a kind that the system cannot use, and it says so:
 """
+
+
+def _chains(rows: list[TextRow]) -> Sequence[str]:
+    """How well the chains agree, where there are some."""
+    r_hats = [float(row["r_hat"]) for row in rows if row["r_hat"]]
+    if not r_hats:
+        return []
+    return wrap_markdown(
+        f"- *grade of membership PL*: two chains, whose R-hat of α is {max(r_hats):.2f} at most "
+        f"in {len(r_hats)} runs" + ("." if max(r_hats) >= 1.05 else ", below 1.05 as asked for."),
+        "  ",
+    )
 
 
 def _refusals(rows: list[TextRow]) -> Sequence[str]:

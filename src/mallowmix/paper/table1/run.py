@@ -23,14 +23,14 @@ from mallowmix.paper.experiment import Experiment, Request, Row, task_key
 from mallowmix.paper.table1.mixtures import RANKING_MIXTURES
 from mallowmix.paper.table1.populations import DrawnPopulation, population_of_model
 from mallowmix.paper.table1.report import report
-from mallowmix.peers.grade_of_membership import GradeOfMembership
-from mallowmix.peers.interface import Peer
+from mallowmix.peers.grade_of_membership import FittedGradeOfMembership, GradeOfMembership
+from mallowmix.peers.interface import FittedPeer, Peer
 from mallowmix.peers.validation import predicted_rows
 from mallowmix.typing import Array, Positions
 
 _RECOVERED = 0.02  # the largest error that counts as recovered
 _KEY = ("data", "system", "size", "seed")
-_MEASURES = ("recovered", "error", "log_loss", "standard_error", "seconds", "note")
+_MEASURES = ("recovered", "error", "log_loss", "standard_error", "seconds", "r_hat", "note")
 _COLUMNS = (*_KEY, *_MEASURES, "version")
 
 
@@ -50,13 +50,17 @@ class Table1Task(NamedTuple):
 
 @dataclass(frozen=True)
 class _Measures:
-    """In the order of the columns; where a system refuses the data, its reason is the note."""
+    """In the order of the columns.
+
+    R-hat is that of α where a system draws it; where one refuses the data, its reason is the note.
+    """
 
     recovered: str = ""
     error: float | str = ""
     log_loss: float | str = ""
     standard_error: float | str | None = ""
     seconds: float | str = ""
+    r_hat: float | str = ""
     note: str = ""
 
 
@@ -99,7 +103,15 @@ def _measured(task: Table1Task, population: DrawnPopulation) -> _Measures:
         return _Measures(note=str(refusal))
     error = kendall_error(fitted.components, population.sigma)
     recovered = "yes" if error <= _RECOVERED else "no"
-    return _Measures(recovered, error, *_log_loss(population.held_out, p), round(seconds, 2))
+    losses, seconds = _log_loss(population.held_out, p), round(seconds, 2)
+    return _Measures(recovered, error, *losses, seconds, _r_hat(fitted))
+
+
+def _r_hat(fitted: FittedPeer) -> float | str:
+    """How well chains agree about α; nothing where there are none."""
+    if not isinstance(fitted, FittedGradeOfMembership):
+        return ""
+    return float(fitted.diagnostics()["r_hat"]["alpha"])
 
 
 def _usable(train: Comparisons | Rankings, peer: Peer) -> Comparisons | Rankings:
