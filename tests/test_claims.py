@@ -270,6 +270,7 @@ def test_a_record_names_what_computes_and_no_pictures_or_other_commands(tmp_path
     assert {"mallowmix.cli.reproduce", "mallowmix.paper.figure2.run"} <= named
     assert "mallowmix.model.mallows" in named
     assert not any(name.startswith("mallowmix.plots") for name in named)
+    assert "mallowmix.paper.figure2.report" not in named
     assert {name for name in named if name.startswith("mallowmix.cli")} == {
         "mallowmix.cli.reproduce"
     }

@@ -61,8 +61,8 @@ def run_record(
 def imported_modules() -> dict[str, str]:
     """The hash of every module of this project that is imported, by name.
 
-    Of the command line only `mallowmix reproduce` counts: the texts of other commands decide no
-    number.
+    Of the command line only `mallowmix reproduce` counts, and of an experiment not its report: the
+    texts of other commands, and of the page about the rows, decide no number.
     """
     found = {}
     for name, module in sorted(sys.modules.items()):
@@ -74,7 +74,8 @@ def imported_modules() -> dict[str, str]:
 
 def _counts(name: str) -> bool:
     other = name.startswith(_OTHER_COMMANDS) and name != _OWN_COMMAND
-    return name.split(".")[0] in PROJECTS and not other
+    page = name.startswith("mallowmix.paper.") and name.endswith(".report")
+    return name.split(".")[0] in PROJECTS and not other and not page
 
 
 @functools.cache  # a record has some hundred modules, and there are many records
