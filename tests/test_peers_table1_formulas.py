@@ -13,7 +13,7 @@ from scipy.stats import norm, rankdata
 
 import mallowmix as mm
 from mallowmix.data.rankings import Rankings
-from mallowmix.engine import ThreadEngine
+from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import DataError, FitError, FitWarning
 from mallowmix.model.permutations import match_components, sigma_of
 from mallowmix.paper.table1.populations import population_of_model
@@ -27,8 +27,8 @@ from mallowmix.peers.grade_of_membership import GradeOfMembership, alpha_r_hat
 from mallowmix.peers.mallows_mixture import MixtureOfMallows, at_vertices
 from mallowmix.peers.mallows_rankings import em_full, make_ranking_blocks
 from mallowmix.peers.mallows_rankings import kendall_distances as kendall_to
-from mallowmix.peers.mnl_tensor import complete
 from mallowmix.peers.mpm import MPM, People, _profile
+from mallowmix.peers.pair_completion import UserMoments, complete
 from mallowmix.peers.plackett_luce import Found, em_pl, fit_pl
 from mallowmix.peers.rank_centrality import rank_centrality
 from mallowmix.peers.sparse_choice import sparsest_fit
@@ -234,14 +234,51 @@ def test_a_planted_orthogonal_tensor_is_taken_apart():
     assert np.allclose(np.abs(V @ vectors.T).max(axis=1), 1)
 
 
+class _Table:
+    """A table that is known off the diagonal, as `complete` asks for it."""
+
+    def __init__(self, table):
+        self.known, self.n_pairs = 1.0 - np.eye(len(table)), len(table)
+        self.table = table * self.known
+
+    def weighted(self, V):
+        return self.table @ V
+
+    def weights(self, U):
+        return self.known @ U
+
+
 def test_a_low_rank_table_is_completed_without_its_diagonal():
-    F = np.random.default_rng(3).normal(size=(20, 2))
-    whole = F @ F.T
-    hidden = whole * ~np.eye(20, dtype=bool)
-    B = complete(hidden, 1.0 - np.eye(20), 2, n_iter=300)
-    np.testing.assert_allclose(B @ B.T, whole, atol=1e-4)
+    """20 pairs: begun from the table itself; 90: from its products with vectors."""
+    for n in (20, 90):
+        F = np.random.default_rng(3).normal(size=(n, 2))
+        B = complete(_Table(F @ F.T), 2, "", n_iter=300)
+        np.testing.assert_allclose(B @ B.T, F @ F.T, atol=1e-4)
     with pytest.raises(FitError, match="shows fewer than 1 components"):
-        complete(np.zeros((5, 5)), 1.0 - np.eye(5), 1)  # coins
+        complete(_Table(np.zeros((5, 5))), 1, "")  # coins
+    with pytest.raises(FitError, match="shows fewer than 2 components"):
+        complete(_Table(np.zeros((1, 1))), 2, "")  # one pair of items
+
+
+def test_products_with_the_second_moment_are_those_of_the_table():
+    """Built from single people, pair by pair."""
+    drawn = planted(5, 2, 0.3, 0.3).sample(40, 6, seed=2).comparisons
+    blocks = make_blocks(drawn)
+    signs, counts = np.zeros((10, 10)), np.zeros((10, 10))
+    number = {pair: n for n, pair in enumerate(zip(*np.triu_indices(5, 1), strict=True))}
+    for user in range(40):
+        said = {}
+        for row in np.flatnonzero(drawn.user == user):
+            i, j, times = drawn.winner[row], drawn.loser[row], int(drawn.weight[row])
+            said.setdefault(number[min(i, j), max(i, j)], []).extend([1 if i < j else -1] * times)
+        for p in said:
+            for q in set(said) - {p}:
+                signs[p, q] += np.mean(said[p]) * np.mean(said[q])
+                counts[p, q] += 1
+    moments, V = UserMoments(blocks), np.random.default_rng(0).normal(size=(10, 3))
+    assert moments.n_pairs == 10 and counts.max() > 3
+    np.testing.assert_allclose(moments.weighted(V), signs @ V, atol=1e-12)
+    np.testing.assert_allclose(moments.weights(V), counts @ V, atol=1e-12)
 
 
 # ---- Plackett–Luce ----

@@ -27,9 +27,9 @@ class WithoutFirst(NamedTuple):
     Attributes
     ----------
     order : ndarray of int, shape (N, n)
-        The rankings of the others, best first, as places in `items`.
+        The rankings of the others, best first, as numbers in `items`.
     items : ndarray of int, shape (n,)
-        Their numbers before.
+        Their numbers before that.
     left_out : tuple of int
         Numbers of the items that are left out, the best first.
     positions : tuple of ndarray
@@ -50,7 +50,7 @@ def leave_out(found: WithoutFirst, item: int, weight: Array) -> WithoutFirst:
     found : WithoutFirst
         The rankings.
     item : int
-        Its place in `found.items`.
+        Its number in `found.items`.
     weight : ndarray, shape (N,)
         How often each ranking was given.
 
@@ -61,7 +61,7 @@ def leave_out(found: WithoutFirst, item: int, weight: Array) -> WithoutFirst:
     """
     N, n = found.order.shape
     there = found.order == item
-    positions = np.bincount(there.argmax(axis=1), weight / weight.sum(), n)
+    positions = np.bincount(there.argmax(axis=1), weight / weight.sum(), n).astype(float)
     others = found.order[~there].reshape(N, n - 1)
     return WithoutFirst(
         (others - (others > item)).astype(np.int32),
@@ -116,7 +116,7 @@ def on_top(found: WithoutFirst, orders: NDArray[np.int32]) -> NDArray[np.int32]:
     found : WithoutFirst
         The left-out items.
     orders : ndarray of int, shape (2, n)
-        Orders of the others, as places in `found.items`.
+        Orders of the others, as numbers in `found.items`.
 
     Returns
     -------
