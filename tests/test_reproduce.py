@@ -137,7 +137,7 @@ def test_references_from_films_are_rankings_that_differ(films, monkeypatch):
 def test_references_from_coordinates_rank_films_by_what_separates_people(films):
     """Two planted tastes, each other's reverse: one coordinate ranks the films by them."""
     ratings = mm.readers.movielens.read_movielens(films)
-    sigma = references.pmf_references(ratings, N_FILMS, 1)
+    sigma = references.pmf_references(ratings, N_FILMS, 1, n_initialisations=2)
     clusters = references.movielens_references(ratings, N_FILMS, 2, n_initialisations=1)
     assert sigma.shape == (1, N_FILMS) and sorted(sigma[0]) == list(range(N_FILMS))
     assert abs(np.corrcoef(sigma[0], clusters[0])[0, 1]) > 0.8

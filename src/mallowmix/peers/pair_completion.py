@@ -61,11 +61,11 @@ class UserMoments:
 
     def weighted(self, V: Array) -> Array:
         """Sums of products of signs @ V."""
-        return np.sum([u.mean.times(V) for u in self._users], axis=0)
+        return np.asarray(sum(u.mean.times(V) for u in self._users))
 
     def weights(self, U: Array) -> Array:
         """Numbers of users who compared both pairs @ U."""
-        return np.sum([u.seen.times(U) for u in self._users], axis=0)
+        return np.asarray(sum(u.seen.times(U) for u in self._users))
 
 
 class _UserPairs(NamedTuple):
@@ -166,11 +166,12 @@ def _begin(moment: SecondMoment, K: int) -> Array:
     if max(_SMALL, 3 * K) >= P:
         values, vectors = np.linalg.eigh(moment.weighted(np.eye(P)))
     else:
-        table = LinearOperator(
-            (P, P),
-            matvec=lambda v: moment.weighted(np.reshape(v, (-1, 1)))[:, 0],  # type: ignore[call-arg]
-            dtype=float,
-        )
+
+        def product(v: Array) -> Array:
+            return moment.weighted(np.reshape(v, (-1, 1)))[:, 0]
+
+        make: Any = LinearOperator  # its stubs know fewer arguments
+        table = make((P, P), matvec=product, dtype=float)
         values, vectors = eigsh(table, k=K, which="LA", v0=share / np.sqrt(P) + _ripple(P))
     top = np.argsort(values)[::-1][:K]
     return vectors[:, top] * np.sqrt(np.maximum(values[top] / mean_weight, 1e-12))
@@ -187,4 +188,5 @@ def _half_step(moment: SecondMoment, V: Array) -> Array:
     outer = (V[:, :, None] * V[:, None, :]).reshape(len(V), -1)
     normal = moment.weights(outer).reshape(-1, K, K)
     ridge = 1e-9 * max(float(np.abs(normal).max()), 1e-300) * np.eye(K)
-    return np.linalg.solve(normal + ridge, moment.weighted(V)[:, :, None])[:, :, 0]
+    solved: Any = np.linalg.solve(normal + ridge, moment.weighted(V)[:, :, None])
+    return solved[:, :, 0]

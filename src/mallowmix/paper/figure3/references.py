@@ -73,10 +73,14 @@ def movielens_references(
     return min(tried, key=lambda sigma: _distance(separability_profile(sigma)))
 
 
-def pmf_references(ratings: Ratings, n_items: int, n_components: int, seed: int = 0) -> Positions:
+def pmf_references(
+    ratings: Ratings, n_items: int, n_components: int, n_initialisations: int = 20
+) -> Positions:
     """Reference rankings of the most rated films: sorted by each of their PMF coordinates.
 
-    The factors are learnt from the ratings of these films alone, less their mean.
+    The factors are learnt from the ratings of these films alone, less their mean. Their coordinates
+    are turned and signed by chance: most initialisations give rankings of which one has no pair of
+    its own, so of several the one whose λ comes nearest to the paper's is taken.
 
     Parameters
     ----------
@@ -84,8 +88,8 @@ def pmf_references(ratings: Ratings, n_items: int, n_components: int, seed: int 
         All ratings.
     n_items, n_components : int
         Q and K.
-    seed : int
-        Of the factorisation, whose coordinates are turned and signed by chance.
+    n_initialisations : int
+        How often the factorisation begins anew.
 
     Returns
     -------
@@ -94,8 +98,13 @@ def pmf_references(ratings: Ratings, n_items: int, n_components: int, seed: int 
     """
     kept = np.isin(ratings.item, most_rated(ratings, n_items))
     table = rating_table((ratings.user[kept], ratings.item[kept], ratings.rating[kept]))
-    sizes = (table.n_users, table.n_items, n_components)
-    stars = table.rating - table.rating.mean()
+    tried = [_by_coordinates(table, n_components, seed) for seed in range(n_initialisations)]
+    return min(tried, key=lambda sigma: _distance(separability_profile(sigma)))
+
+
+def _by_coordinates(table: RatingTable, K: int, seed: int) -> Positions:
+    """Films from the largest to the least value of each coordinate."""
+    stars, sizes = table.rating - table.rating.mean(), (table.n_users, table.n_items, K)
     _, V = PMF().factors(table.user, table.item, stars, sizes, seed)  # (Q, K)
     return sigma_of(np.argsort(-V.T, axis=1, kind="stable")).astype(np.int32)
 

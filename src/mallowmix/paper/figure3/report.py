@@ -71,9 +71,9 @@ its source: there are only its statements to compare with. Written by `mallowmix
 """
 _AFTER = """\
 - *references, MovieLens*: people clustered by their ratings (k-means of stars less the films'
-  mean), a cluster's films by mean rating; of 20 initialisations of the clustering, the one whose
-  λ is nearest to the paper's 0, .01, .05, .20. *PMF*: films sorted by each of their ten
-  coordinates in a factorisation of the ratings. *random*: uniform, other ones for each seed.
+  mean), a cluster's films by mean rating. *PMF*: films sorted by each of their ten coordinates in
+  a factorisation of the ratings. Of both, of 20 initialisations the one whose λ is nearest to the
+  paper's 0, .01, .05, .20. *random*: uniform, other ones for each seed.
 - *λ*: the least for which the planted β is λ-separable; 1 or more: some component has no novel
   pair.
 - *ours*: `fit` with its default options; *oracle given θ*: the most likely rankings when the
