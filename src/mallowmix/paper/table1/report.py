@@ -114,18 +114,13 @@ _AFTER = """\
 
 def _chains(rows: list[TextRow]) -> Sequence[str]:
     """How well the chains agree, where there are some."""
-    r_hats = [float(row["r_hat"]) for row in rows if row["r_hat"]]
-    if not r_hats:
-        return []
-    return wrap_markdown(
-        f"- *grade of membership PL*: two chains, whose R-hat of α is {max(r_hats):.2f} at most "
-        f"in {len(r_hats)} runs" + ("." if max(r_hats) >= 1.05 else ", below 1.05 as asked for."),
-        "  ",
-    )
+    drawn = [row for row in rows if row["note"] and row["error"]]
+    texts = [f"- {row['system']} on data of {row['data']}: {row['note']}." for row in drawn]
+    return [line for text in texts for line in wrap_markdown(text, "  ")]
 
 
 def _refusals(rows: list[TextRow]) -> Sequence[str]:
-    refused = [row for row in rows if row["note"] and row["seed"] == "0"]
+    refused = [row for row in rows if row["note"] and not row["error"] and row["seed"] == "0"]
     texts = [f"  - {row['system']} on data of {row['data']}: “{row['note']}”" for row in refused]
     lines = [line for text in texts for line in wrap_markdown(text, "    ")]
     return lines or ["  (none)"]

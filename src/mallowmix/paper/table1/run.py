@@ -30,7 +30,7 @@ from mallowmix.typing import Array, Positions
 
 _RECOVERED = 0.02  # the largest error that counts as recovered
 _KEY = ("data", "system", "size", "seed")
-_MEASURES = ("recovered", "error", "log_loss", "standard_error", "seconds", "r_hat", "note")
+_MEASURES = ("recovered", "error", "log_loss", "standard_error", "seconds", "note")
 _COLUMNS = (*_KEY, *_MEASURES, "version")
 
 
@@ -52,7 +52,7 @@ class Table1Task(NamedTuple):
 class _Measures:
     """In the order of the columns.
 
-    R-hat is that of α where a system draws it; where one refuses the data, its reason is the note.
+    The note is the reason where a system refuses the data, or R-hat of α where one draws it.
     """
 
     recovered: str = ""
@@ -60,7 +60,6 @@ class _Measures:
     log_loss: float | str = ""
     standard_error: float | str | None = ""
     seconds: float | str = ""
-    r_hat: float | str = ""
     note: str = ""
 
 
@@ -104,14 +103,14 @@ def _measured(task: Table1Task, population: DrawnPopulation) -> _Measures:
     error = kendall_error(fitted.components, population.sigma)
     recovered = "yes" if error <= _RECOVERED else "no"
     losses, seconds = _log_loss(population.held_out, p), round(seconds, 2)
-    return _Measures(recovered, error, *losses, seconds, _r_hat(fitted))
+    return _Measures(recovered, error, *losses, seconds, _agreement(fitted))
 
 
-def _r_hat(fitted: FittedPeer) -> float | str:
+def _agreement(fitted: FittedPeer) -> str:
     """How well chains agree about α; nothing where there are none."""
     if not isinstance(fitted, FittedGradeOfMembership):
         return ""
-    return float(fitted.diagnostics()["r_hat"]["alpha"])
+    return f"R-hat of α {float(fitted.diagnostics()['r_hat']['alpha']):.3f}"
 
 
 def _usable(train: Comparisons | Rankings, peer: Peer) -> Comparisons | Rankings:
@@ -147,7 +146,7 @@ def kendall_error(components: Array, sigma: Positions) -> float:
 
 def _describe(row: Mapping[str, Any]) -> str:
     about = f"{row['system']} on data of {row['data']}"
-    if row["note"]:
+    if row["error"] == "":
         return f"{about}: {row['note']}"
     numbers = f"error {row['error']:.3f}, log-loss {row['log_loss']:.3f}"
     return f"{about}: {numbers}, {row['seconds']:.1f} s"
