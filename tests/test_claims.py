@@ -259,6 +259,23 @@ def test_benchmarks_and_experiments_leave_a_record(tmp_path, monkeypatch):
     assert json.loads((tmp_path / "footnote.runs.json").read_text()) == [record]
 
 
+@pytest.mark.slow
+def test_a_record_names_what_computes_and_no_pictures_or_other_commands(tmp_path):
+    """In a process of its own: here other tests have imported everything."""
+    options = ["--quick", "-o", str(tmp_path), "-q", "--n-jobs", "1"]
+    command = [sys.executable, "-m", "mallowmix", "reproduce", "fig2", *options]
+    subprocess.run(command, check=True, capture_output=True)
+    (record,) = json.loads((tmp_path / "fig2.runs.json").read_text())
+    named = set(record["modules"])
+    assert {"mallowmix.cli.reproduce", "mallowmix.paper.figure2.run"} <= named
+    assert "mallowmix.model.mallows" in named
+    assert not any(name.startswith("mallowmix.plots") for name in named)
+    assert "mallowmix.paper.figure2.report" not in named
+    assert {name for name in named if name.startswith("mallowmix.cli")} == {
+        "mallowmix.cli.reproduce"
+    }
+
+
 def test_rows_that_are_computed_again_belong_to_the_later_run(tmp_path):
     path = tmp_path / "fig.csv"
     add_run(path, {"rows": [["a"], ["b"]], "date": "1"})

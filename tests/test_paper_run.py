@@ -1,6 +1,7 @@
 """`make paper`: pieces in turn, interrupted after their time, continued, and given up."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -84,3 +85,19 @@ def test_a_tiny_piece_writes_its_result_with_a_record(tmp_path):
     again = subprocess.run(piece.command(tmp_path), check=True, capture_output=True)
     assert again.returncode == 0
     assert json.loads((tmp_path / "fig2.runs.json").read_text(encoding="utf-8")) == [record]
+
+
+def test_a_piece_is_interrupted_also_where_make_paper_ignores_ctrl_c(tmp_path):
+    """As `nohup make paper &` does: who inherits that never hears of the interruption."""
+    said = tmp_path / "said"
+    program = (
+        "import pathlib, sys, time\n"
+        "try:\n    time.sleep(60)\n"
+        "except KeyboardInterrupt:\n    pathlib.Path(sys.argv[1]).write_text('interrupted')\n"
+    )
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert run_for([sys.executable, "-c", program, str(said)], 3.0) is None
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert said.read_text() == "interrupted"

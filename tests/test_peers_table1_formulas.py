@@ -2,16 +2,18 @@
 choix, planted terms.
 """
 
+import warnings
 from itertools import permutations
 
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
 from scipy.special import expit, logsumexp
+from scipy.stats import norm, rankdata
 
 import mallowmix as mm
 from mallowmix.data.rankings import Rankings
-from mallowmix.engine import ThreadEngine
+from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import DataError, FitError, FitWarning
 from mallowmix.model.permutations import match_components, sigma_of
 from mallowmix.paper.table1.populations import population_of_model
@@ -19,13 +21,14 @@ from mallowmix.paper.table1.run import kendall_error
 from mallowmix.peers.amp import closure, draw_consistent
 from mallowmix.peers.amp_people import FittedOneRanking
 from mallowmix.peers.choice_sums import log_probabilities
-from mallowmix.peers.gom_chain import _move, _rates, _state
-from mallowmix.peers.grade_of_membership import GradeOfMembership
+from mallowmix.peers.gom_chain import Chain, PosteriorDraws, _state
+from mallowmix.peers.gom_moves import move_components, surrogate_rates
+from mallowmix.peers.grade_of_membership import GradeOfMembership, alpha_r_hat
 from mallowmix.peers.mallows_mixture import MixtureOfMallows, at_vertices
 from mallowmix.peers.mallows_rankings import em_full, make_ranking_blocks
 from mallowmix.peers.mallows_rankings import kendall_distances as kendall_to
-from mallowmix.peers.mnl_tensor import complete
 from mallowmix.peers.mpm import MPM, People, _profile
+from mallowmix.peers.pair_completion import UserMoments, complete
 from mallowmix.peers.plackett_luce import Found, em_pl, fit_pl
 from mallowmix.peers.rank_centrality import rank_centrality
 from mallowmix.peers.sparse_choice import sparsest_fit
@@ -231,14 +234,51 @@ def test_a_planted_orthogonal_tensor_is_taken_apart():
     assert np.allclose(np.abs(V @ vectors.T).max(axis=1), 1)
 
 
+class _Table:
+    """A table that is known off the diagonal, as `complete` asks for it."""
+
+    def __init__(self, table):
+        self.known, self.n_pairs = 1.0 - np.eye(len(table)), len(table)
+        self.table = table * self.known
+
+    def weighted(self, V):
+        return self.table @ V
+
+    def weights(self, U):
+        return self.known @ U
+
+
 def test_a_low_rank_table_is_completed_without_its_diagonal():
-    F = np.random.default_rng(3).normal(size=(20, 2))
-    whole = F @ F.T
-    hidden = whole * ~np.eye(20, dtype=bool)
-    B = complete(hidden, 1.0 - np.eye(20), 2, n_iter=300)
-    np.testing.assert_allclose(B @ B.T, whole, atol=1e-4)
+    """20 pairs: begun from the table itself; 90: from its products with vectors."""
+    for n in (20, 90):
+        F = np.random.default_rng(3).normal(size=(n, 2))
+        B = complete(_Table(F @ F.T), 2, "", n_iter=300)
+        np.testing.assert_allclose(B @ B.T, F @ F.T, atol=1e-4)
     with pytest.raises(FitError, match="shows fewer than 1 components"):
-        complete(np.zeros((5, 5)), 1.0 - np.eye(5), 1)  # coins
+        complete(_Table(np.zeros((5, 5))), 1, "")  # coins
+    with pytest.raises(FitError, match="shows fewer than 2 components"):
+        complete(_Table(np.zeros((1, 1))), 2, "")  # one pair of items
+
+
+def test_products_with_the_second_moment_are_those_of_the_table():
+    """Built from single people, pair by pair."""
+    drawn = planted(5, 2, 0.3, 0.3).sample(40, 6, seed=2).comparisons
+    blocks = make_blocks(drawn)
+    signs, counts = np.zeros((10, 10)), np.zeros((10, 10))
+    number = {pair: n for n, pair in enumerate(zip(*np.triu_indices(5, 1), strict=True))}
+    for user in range(40):
+        said = {}
+        for row in np.flatnonzero(drawn.user == user):
+            i, j, times = drawn.winner[row], drawn.loser[row], int(drawn.weight[row])
+            said.setdefault(number[min(i, j), max(i, j)], []).extend([1 if i < j else -1] * times)
+        for p in said:
+            for q in set(said) - {p}:
+                signs[p, q] += np.mean(said[p]) * np.mean(said[q])
+                counts[p, q] += 1
+    moments, V = UserMoments(blocks), np.random.default_rng(0).normal(size=(10, 3))
+    assert moments.n_pairs == 10 and counts.max() > 3
+    np.testing.assert_allclose(moments.weighted(V), signs @ V, atol=1e-12)
+    np.testing.assert_allclose(moments.weights(V), counts @ V, atol=1e-12)
 
 
 # ---- Plackett–Luce ----
@@ -369,8 +409,8 @@ def test_a_component_s_move_leaves_its_conditional_alone():
     state = [_state(blocks[0], np.ones((1, 1)), random)]
     lam, n, drawn = np.ones((1, 2)), np.array([[7.0, 3.0]]) + 1, []
     for _ in range(2000):
-        rate, log_left = _rates(state[0], lam)
-        lam, _ = _move(engine, state, lam, n, rate, log_left, random)
+        rate, log_left = surrogate_rates(state[0], lam)
+        lam, _ = move_components(engine, state, lam, n, rate, log_left, random)
         drawn.append(lam[0, 0] / lam.sum())
     assert np.mean(drawn) == pytest.approx(8 / 12, abs=0.02)
     assert np.std(drawn) == pytest.approx(np.sqrt(8 * 4 / 144 / 13), abs=0.02)
@@ -424,3 +464,51 @@ def test_chains_that_have_not_converged_warn():
         match=r"R-hat is .* the chains have not converged\. Raise n_burn and n_draws",
     ):
         GradeOfMembership(n_burn=2, n_draws=8, thin=1).fit(drawn.train, 2)
+
+
+def _chain(votes):
+    held = np.eye(2)[np.arange(votes.n_users) % 2]
+    blocks, about = make_stages(votes, "here"), {"shape": 1.0, "alpha": None}
+    return Chain(blocks, ThreadEngine(1), held, 6, **about, seed=3, number=0)
+
+
+def test_a_chain_that_is_continued_is_the_chain_that_did_not_stop():
+    scores = np.array([np.linspace(1.5, -1.5, 6), np.linspace(-1.5, 1.5, 6)])
+    truth = mm.BradleyTerryModel(scores, [0.3, 0.3], list("abcdef"))
+    votes = truth.sample(30, 20, seed=1).comparisons
+    stopped, whole = _chain(votes), _chain(votes)
+    stopped.burn(6)
+    stopped.draw(4, 1)
+    later = stopped.draw(4, 2)
+    whole.burn(6)
+    every = whole.draw(12, 1)
+    np.testing.assert_array_equal(later.alpha, every.alpha[[5, 7, 9, 11]])
+    np.testing.assert_array_equal(later.scores, every.scores[[5, 7, 9, 11]])
+    assert len(set(later.alpha)) == 4
+
+
+def test_rounds_go_on_until_the_chains_agree_about_alpha():
+    """One round of 20 sweeps from two groupings: R-hat of α far above 1.05; then until below."""
+    drawn = population_of_model("grade of membership PL", "quick", 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        short, long = (
+            GradeOfMembership(n_burn=20, n_draws=20, thin=1, max_rounds=n).fit(drawn.train, 2)
+            for n in (1, 12)
+        )
+    r_hats = [float(fitted.diagnostics()["r_hat"]["alpha"]) for fitted in (short, long)]
+    assert r_hats[0] > 1.2 and r_hats[1] < 1.05
+    assert long.chains.sizes["draw"] == 20
+
+
+def test_r_hat_of_alpha_is_that_of_the_formula():
+    """Split chains, ranks to normal scores, √(((n − 1)/n W + B/n) / W); the folded one is less."""
+    random = np.random.default_rng(0)
+    alphas = np.stack([random.normal(0, 1, 40), random.normal(1, 1, 40)])
+    halves = alphas.reshape(4, 20)
+    z = norm.ppf((rankdata(halves).reshape(4, 20) - 3 / 8) / (80 + 1 / 4))
+    within, between = z.var(axis=1, ddof=1).mean(), 20 * z.mean(axis=1).var(ddof=1)
+    expected = np.sqrt((19 / 20 * within + between / 20) / within)
+    one = np.zeros((40, 1, 1))
+    drawn = [PosteriorDraws(one, one[:, 0], row, row, 0.0) for row in alphas]
+    assert alpha_r_hat(drawn) == pytest.approx(expected, rel=1e-9) and expected > 1.1

@@ -134,24 +134,43 @@ def test_references_from_films_are_rankings_that_differ(films, monkeypatch):
     assert len(references.separability_profile(sigma)) == 4
 
 
+def test_references_from_coordinates_rank_films_by_what_separates_people(films):
+    """Two planted tastes, each other's reverse: one coordinate ranks the films by them."""
+    ratings = mm.readers.movielens.read_movielens(films)
+    sigma = references.pmf_references(ratings, N_FILMS, 1, n_initialisations=2)
+    clusters = references.movielens_references(ratings, N_FILMS, 2, n_initialisations=1)
+    assert sigma.shape == (1, N_FILMS) and sorted(sigma[0]) == list(range(N_FILMS))
+    assert abs(np.corrcoef(sigma[0], clusters[0])[0, 1]) > 0.8
+
+
+def test_the_paper_s_method_runs_on_a_thinned_grid():
+    tasks = figure3.EXPERIMENT.tasks(Request(n_seeds=3))
+    ours = [task for task in tasks if task.method == "full"]
+    assert len(ours) == 6 * 3 * 4 * 3 == sum(task.method == "oracle" for task in tasks)
+    paper = [task for task in tasks if task.method.startswith("paper")]
+    assert {task.seed for task in paper} == {0, 1} and {task.users for task in paper} >= {100_000}
+    assert {task.phi for task in paper if task.users > 3000} == {0.0, 0.5}
+    assert {task.phi for task in paper if task.users == 3000} == {0.0, 0.1, 0.2, 0.5}
+
+
 @pytest.mark.slow
 def test_figure_3(films, tmp_path, monkeypatch):
     for name, value in {"_Q": N_FILMS, "_K": 2, "_N": 40, "_QUICK_N_USERS": (60, 300)}.items():
         monkeypatch.setattr(figure3, name, value)
-    figure3._from_movielens.cache_clear()
+    figure3._from_films.cache_clear()
     said, _ = run("reproduce", "fig3", "--quick", "--data", films, "-o", tmp_path)
     rows = check_files(tmp_path, "fig3", figure3.EXPERIMENT.columns)
     assert (
-        len(rows) == 2 * 2 * 2 * 3
-        and "24 of 24: random references, φ = 0.5, M = 300, seed 0, paper" in said
+        len(rows) == 2 * 3 * 2 * 4
+        and "48 of 48: random references, φ = 0.5, M = 300, seed 0, paper-auto" in said
     )
     errors = [
         float(row["error"])
         for row in rows
         if row["method"] == "full" and row["users"] == "300" and row["phi"] == "0.0"
     ]
-    assert errors == [0.0, 0.0]
-    figure3._from_movielens.cache_clear()
+    assert len(errors) == 3 and errors[::2] == [0.0, 0.0]  # clusters and random references
+    figure3._from_films.cache_clear()
 
 
 # --- figure 4 -------------------------------------------------------------------------------------

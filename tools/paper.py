@@ -119,7 +119,7 @@ def run_for(command: list[str], seconds: float) -> int | None:
     int or None
         Its exit code; None where it was interrupted.
     """
-    process = subprocess.Popen(command, cwd=HERE)
+    process = subprocess.Popen(command, cwd=HERE, preexec_fn=_hear_ctrl_c)
     try:
         return process.wait(seconds)
     except subprocess.TimeoutExpired:
@@ -130,6 +130,11 @@ def run_for(command: list[str], seconds: float) -> int | None:
         process.kill()
         process.wait()
     return None
+
+
+def _hear_ctrl_c() -> None:
+    """What is started in the background (`nohup … &`) ignores Ctrl-C, and so would its pieces."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _n_rows(piece: Piece, folder: Path) -> int:

@@ -1,10 +1,12 @@
-"""Pictures of experiments: a figure to draw on, saved with the same bytes every time."""
+"""Pictures of experiments: a figure to draw on, saved with the same bytes every time.
+
+Pictures are imported when one is drawn: until then a run has imported what computes its numbers and
+nothing else, and its record (`provenance`) names these modules alone.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-from mallowmix.plots.plot_style import new_figure
 
 
 def save_picture(
@@ -21,7 +23,9 @@ def save_picture(
     size : tuple of float
         Width and height in inches.
     """
-    figure = new_figure(*size)
+    from mallowmix.plots.plot_style import new_figure
+
+    figure = new_figure(*size)  # says so where matplotlib is missing
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     paint(figure)

@@ -17,6 +17,11 @@ from mallowmix.model.sampling import Sample
 from mallowmix.paper.oracle import components_given_weights
 from mallowmix.typing import Positions, Progress
 
+_PAPER = {
+    "paper": ProjectionsOptions(),
+    "paper-auto": ProjectionsOptions(zeta="auto", min_count=0.2),
+}
+
 
 def planted_model(sigma: Positions, phi: float, alpha: float) -> M4:
     """A model whose components all have the same dispersion and the same α, its items numbered.
@@ -78,15 +83,17 @@ class PlantedPopulation:
         ----------
         method : str
             "none", "short" or "full": the default method with this `refine`;
-            "paper": Algorithm 1; "oracle": given the true weights.
+            "paper": Algorithm 1 with the paper's settings; "paper-auto": with ζ from the distances
+            and without rows that are seen in less than a fifth of the mean; "oracle": given the
+            true weights.
 
         Returns
         -------
         FittedModel
             The estimate.
         """
-        if method == "paper":
-            return self._fit(ProjectionsOptions())
+        if method in _PAPER:
+            return self._fit(_PAPER[method])
         if method in ("none", "short"):
             return self._fit(SpectralOptions(refine=method))
         if self._full is None:

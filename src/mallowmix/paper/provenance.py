@@ -19,6 +19,8 @@ from typing import Any
 import mallowmix
 
 PROJECTS = ("mallowmix", "benchmarks")
+# every command is imported with the command line; one of them ran, and has a record of its options
+_OTHER_COMMANDS, _OWN_COMMAND = "mallowmix.cli", "mallowmix.cli.reproduce"
 _PACKAGES = ("mallowmix", "numpy", "scipy", "numba", "pyarrow")
 # what decides a result: not what a run writes
 _CODE = ("src", "benchmarks", ":(exclude)benchmarks/results")
@@ -57,13 +59,23 @@ def run_record(
 
 
 def imported_modules() -> dict[str, str]:
-    """The hash of every module of this project that is imported, by name."""
+    """The hash of every module of this project that is imported, by name.
+
+    Of the command line only `mallowmix reproduce` counts, and of an experiment not its report: the
+    texts of other commands, and of the page about the rows, decide no number.
+    """
     found = {}
     for name, module in sorted(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if name.split(".")[0] in PROJECTS and file and file.endswith(".py"):
+        if _counts(name) and file and file.endswith(".py"):
             found[name] = code_hash(Path(file).read_text(encoding="utf-8"))
     return found
+
+
+def _counts(name: str) -> bool:
+    other = name.startswith(_OTHER_COMMANDS) and name != _OWN_COMMAND
+    page = name.startswith("mallowmix.paper.") and name.endswith(".report")
+    return name.split(".")[0] in PROJECTS and not other and not page
 
 
 @functools.cache  # a record has some hundred modules, and there are many records

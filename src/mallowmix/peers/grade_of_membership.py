@@ -35,7 +35,7 @@ from mallowmix.model.bradley_terry_model import BradleyTerryModel
 from mallowmix.model.fitted_model import with_scores
 from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.component_mixture import FittedMixture
-from mallowmix.peers.gom_chain import PosteriorDraws, run_chain
+from mallowmix.peers.gom_chain import Chain, PosteriorDraws
 from mallowmix.peers.gom_relabel import relabelled
 from mallowmix.peers.required_data import known_comparisons
 from mallowmix.peers.stages import make_stages
@@ -59,6 +59,11 @@ class GradeOfMembership:
         b of the Gamma prior behind the components: 1 is flat.
     alpha : float, optional
         Fixed; drawn too unless given.
+    max_rounds : int
+        How often at most it draws: while R-hat of α is `max_r_hat` or more, all that was drawn
+        becomes burn-in and twice as many sweeps follow.
+    max_r_hat : float
+        See there; it needs arviz.
     """
 
     n_chains: int = 2
@@ -67,6 +72,8 @@ class GradeOfMembership:
     thin: int = 3
     shape: float = 1.0
     alpha: float | None = None
+    max_rounds: int = 1
+    max_r_hat: float = 1.05
     name: str = "grade of membership Plackett–Luce (MCMC)"
     needs: Literal["comparisons", "ratings", "rankings"] = "comparisons"
 
@@ -76,18 +83,42 @@ class GradeOfMembership:
         """Draw from the posterior, given rankings or comparisons."""
         check_at_least("n_chains", self.n_chains, 1)
         check_at_least("n_components", n_components, 1)
+        check_at_least("max_rounds", self.max_rounds, 1)
         blocks, engine = make_stages(data, self.name), ThreadEngine()
         points = net_wins(known_comparisons(data))
         chains = []
         for c in range(self.n_chains):
             groups = group_people(points, n_components, child_seed(seed, Step.PEER_START, c))
-            settings = (self.n_burn, self.n_draws, self.thin, self.shape, self.alpha)
-            chains.append(
-                run_chain(
-                    blocks, engine, np.eye(n_components)[groups], data.n_items, settings, seed, c
-                )
-            )
-        return _fitted(chains, data, self.name)
+            held, about = np.eye(n_components)[groups], {"shape": self.shape, "alpha": self.alpha}
+            chain = Chain(blocks, engine, held, data.n_items, **about, seed=seed, number=c)
+            chain.burn(self.n_burn)
+            chains.append(chain)
+        return _fitted(self._drawn(chains), data, self.name)
+
+    def _drawn(self, chains: list[Chain]) -> list[PosteriorDraws]:
+        """The draws, after as many rounds as α needs; each has twice the sweeps of the last."""
+        drawn = [chain.draw(self.n_draws, self.thin) for chain in chains]
+        for doublings in range(1, self.max_rounds):
+            if self.alpha is not None or alpha_r_hat(drawn) < self.max_r_hat:
+                break
+            drawn = [chain.draw(self.n_draws, self.thin * 2**doublings) for chain in chains]
+        return drawn
+
+
+def alpha_r_hat(drawn: list[PosteriorDraws]) -> float:
+    """R-hat of α (arviz: rank-normalised, chains split in two).
+
+    Parameters
+    ----------
+    drawn : list of PosteriorDraws
+        Of each chain, four draws at least.
+
+    Returns
+    -------
+    float
+        Near 1 where the chains agree.
+    """
+    return float(_arviz().rhat(np.stack([chain.alpha for chain in drawn])))
 
 
 @dataclass(frozen=True, eq=False)

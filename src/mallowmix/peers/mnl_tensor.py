@@ -6,7 +6,8 @@ and m_k(p) = E[s | pair p, component k] = 2β_p,k − 1. Over two or three diffe
     M2(p, q) = Σ_k a_k m_k(p) m_k(q),
     M3(p, q, r) = Σ_k a_k m_k(p) m_k(q) m_k(r),      p, q, r different.
 
-1. M2 completed to rank K from its entries off the diagonal (alternating least squares): M2 = B Bᵀ.
+1. M2 completed to rank K from its entries off the diagonal (alternating least squares): M2 = B Bᵀ,
+   without ever forming it (`peers.pair_completion`).
 2. M3 = Σ H_abc B_pa B_qb B_rc, the small H by least squares over triples of different pairs.
 3. H = Σ_k a_k^(−½) v_k ⊗ v_k ⊗ v_k with v_k orthonormal, by the power method;
    m_k = a_k^(−½) B v_k.
@@ -18,7 +19,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, ThreadEngine, make_blocks, reduce_step
@@ -31,13 +31,13 @@ from mallowmix.numerics.randomness import Step, as_key, uniforms
 from mallowmix.peers.btl import em_bradley_terry
 from mallowmix.peers.component_mixture import FittedMixture, of_model
 from mallowmix.peers.mallows_mixture import at_vertices, shares
+from mallowmix.peers.pair_completion import UserMoments, complete, person_means
 from mallowmix.peers.rank_centrality import rank_centrality
 from mallowmix.peers.required_data import need_comparisons
 from mallowmix.peers.tensor_power import tensor_power
 from mallowmix.typing import Array
 
 _STEP = int(Step.TRIPLES)
-MOST_ITEMS = 64  # the table of pairs of pairs has (Q² / 2)² entries
 _INSTEAD = "Use the mixture of Bradley–Terry components by EM (mixture-bt)."
 
 
@@ -45,8 +45,8 @@ _INSTEAD = "Use the mixture of Bradley–Terry components by EM (mixture-bt)."
 class MixtureOfMNL:
     """Mixture of K Bradley–Terry (MNL) models, one for each user, by tensor decomposition.
 
-    Needs comparisons of three or more different pairs per user, by many users, and at most 64
-    items; assumes K types of users whose tables of pairs are linearly independent.
+    Needs comparisons of three or more different pairs per user, by many users; assumes K types of
+    users whose tables of pairs are linearly independent.
 
     Parameters
     ----------
@@ -64,11 +64,6 @@ class MixtureOfMNL:
     def fit(self, data: Comparisons, n_components: int, *, seed: int = 0) -> FittedMixture:
         """Learn from comparisons."""
         data = need_comparisons(self, data)
-        if data.n_items > MOST_ITEMS:
-            raise FitError(
-                f"{self.name} takes at most {MOST_ITEMS} items, and there are {data.n_items}. "
-                f"{_INSTEAD}"
-            )
         model = self.learnt(data, n_components, seed)
         if self.polish:
             scores = em_bradley_terry(
@@ -80,10 +75,7 @@ class MixtureOfMNL:
     def learnt(self, data: Comparisons, K: int, seed: int) -> FittedModel:
         """The four steps."""
         blocks, engine = make_blocks(data), ThreadEngine()
-        (signs, counts), _ = engine.reduce(_pair_moments, blocks)
-        B = complete(
-            np.divide(signs, counts, out=np.zeros_like(signs), where=counts > 0), counts, K
-        )
+        B = complete(UserMoments(blocks), K, _INSTEAD)
         (normal, right), _ = engine.reduce(_triples, blocks, (B, self.most_triples, as_key(seed)))
         values, vectors = tensor_power(_tensor(_solved(normal, right), K), K, seed=seed)
         if np.any(values <= 0):
@@ -97,95 +89,11 @@ class MixtureOfMNL:
         return at_vertices(replace(found, report=FitReport(method=self.name)))
 
 
-def pair_index(Q: int) -> NDArray[np.int64]:
-    """(Q²,) the number of the unordered pair of each ordered one."""
-    index = np.zeros((Q, Q), np.int64)
-    index[np.triu_indices(Q, 1)] = np.arange(Q * (Q - 1) // 2)
-    return (index + index.T).ravel()
-
-
 def _table(m: Array, Q: int) -> Array:
     """(Q, Q) β from m of the unordered pairs: the lower number wins with (1 + m) / 2."""
     beta = np.zeros((Q, Q))
     beta[np.triu_indices(Q, 1)] = (1 + m) / 2
     return beta + np.tril(1 - beta.T, -1)
-
-
-def person_means(block: Block) -> tuple[csr_array, csr_array]:
-    """(M, P) each user's mean sign for each pair that they compared, and 1 where they did."""
-    Q = block.n_items
-    winner, loser = np.divmod(block.pair.astype(np.int64), Q)
-    sign, pair = np.where(winner < loser, 1.0, -1.0), pair_index(Q)[block.pair]
-    person = np.repeat(np.arange(block.n_users), np.diff(block.starts))
-    shape = (block.n_users, Q * (Q - 1) // 2)
-    total: Any = csr_array((block.weight, (person, pair)), shape=shape)
-    mean: Any = csr_array((block.weight * sign, (person, pair)), shape=shape)
-    total.sum_duplicates()
-    mean.sum_duplicates()
-    mean.data = mean.data / total.data  # the same entries, sorted
-    total.data = np.ones_like(total.data)
-    return mean, total
-
-
-@reduce_step("moments of pairs")
-def _pair_moments(block: Block, _: Any, __: Any) -> tuple[tuple[Array, Array], None]:
-    """(P, P) sums over users of products of signs, and their number; 0 on the diagonal."""
-    mean, seen = person_means(block)
-    weighted = (
-        csr_array(mean.multiply(block.user_weight[:, None])),
-        csr_array(seen.multiply(block.user_weight[:, None])),
-    )
-    both = [
-        np.asarray((left.T @ right).todense())
-        for left, right in zip(weighted, (mean, seen), strict=True)
-    ]
-    for table in both:
-        np.fill_diagonal(table, 0.0)
-    return (both[0], both[1]), None
-
-
-def complete(M2: Array, weight: Array, K: int, *, n_iter: int = 60) -> Array:
-    """Complete a symmetric matrix to rank K by alternating least squares.
-
-    Parameters
-    ----------
-    M2 : ndarray, shape (P, P)
-    weight : ndarray, shape (P, P)
-        Of the entries; 0 where unknown, as on the diagonal.
-    K, n_iter : int
-
-    Returns
-    -------
-    ndarray, shape (P, K)
-        B with B Bᵀ nearest to M2.
-
-    Raises
-    ------
-    FitError
-        Where the rank is below K.
-    """
-    values, vectors = np.linalg.eigh(M2)
-    B = vectors[:, ::-1][:, :K] * np.sqrt(np.maximum(values[::-1][:K], 1e-12))
-    V = B
-    for _ in range(n_iter):
-        B, V = V, _half_step(M2, weight, V)
-    product = (B @ V.T + V @ B.T) / 2
-    values, vectors = np.linalg.eigh(product)
-    top = values[::-1][:K]
-    if np.any(top <= 1e-9 * np.abs(values).max()):
-        raise FitError(
-            f"The second moment shows fewer than {K} components. "
-            f"Ask for fewer, or give more people. {_INSTEAD}"
-        )
-    return vectors[:, ::-1][:, :K] * np.sqrt(top)
-
-
-def _half_step(M2: Array, weight: Array, V: Array) -> Array:
-    """For every row p: the least squares of M2[p, q] on V[q], weighted."""
-    K = V.shape[1]
-    outer = (V[:, :, None] * V[:, None, :]).reshape(len(V), -1)
-    normal = (weight @ outer).reshape(-1, K, K) + 1e-9 * weight.max() * np.eye(K)
-    return np.linalg.solve(normal, ((weight * M2) @ V)[:, :, None])[:, :, 0]
 
 
 @reduce_step("moments of triples")

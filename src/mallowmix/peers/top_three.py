@@ -28,12 +28,14 @@ from mallowmix.model.dispersion import LEAST_PHI
 from mallowmix.model.permutations import sigma_of
 from mallowmix.numerics.randomness import Step, generator
 from mallowmix.peers.amp_people import FittedOneRanking
+from mallowmix.peers.common_first import WithoutFirst, are_common, leave_out, on_top
 from mallowmix.peers.mallows_mixture import Mixture, mixture_model
 from mallowmix.peers.mallows_rankings import em_full, make_ranking_blocks
 from mallowmix.peers.required_data import need_full
 from mallowmix.typing import Array
 
 _STEP = Step.TOP_THREE
+_LEAST_ITEMS = 6  # two a part
 _INSTEAD = (
     "Use the EM for mixtures of Mallows "
     "(mallows-rankings for rankings, mixture-mallows for comparisons)."
@@ -45,7 +47,7 @@ class TwoMallowsTopThree:
     """Mixture of two Mallows components, one for each user, whose full ranking is drawn from it.
 
     Needs full rankings, thousands of them; assumes that the two differ in the items that tend to be
-    first.
+    first, or that they begin with the same ones and differ then (`peers.common_first`).
 
     Parameters
     ----------
@@ -68,7 +70,7 @@ class TwoMallowsTopThree:
             raise FitError(
                 f"{self.name} finds two components, and {n_components} are asked for. {_INSTEAD}"
             )
-        if rankings.n_items < 6:
+        if rankings.n_items < _LEAST_ITEMS:
             raise FitError(
                 f"{self.name} needs six items at least, two a part; there are {rankings.n_items}. "
                 f"{_INSTEAD}"
@@ -107,24 +109,44 @@ def two_mallows(order: NDArray[np.int32], weight: Array, n_parts: int, seed: int
     FitError
         Where the noise hides the second component.
     """
-    tensor, first = first_three(order, weight)
     noise = 1 / np.sqrt(weight.sum())  # Poisson counts: Σ (noise of the entries)² = Σ entries / N
-    random, Q = generator(seed, _STEP), order.shape[1]
-    tries = [terms(tensor, first, np.array_split(random.permutation(Q), 3)) for _ in range(n_parts)]
-    good = sorted((t for t in tries if t is not None), key=lambda t: -t.apart)[:5]
-    if not good or good[0].apart < noise:
-        apart = good[0].apart if good else 0.0
-        raise FitError(
-            "The two components cannot be separated by the first three items: "
-            "the second singular value of that table is "
-            f"{apart / noise:.1f} times its noise at best. Give more rankings. {_INSTEAD}"
-        )
+    random = generator(seed, _STEP)
+    rest = WithoutFirst(order, np.arange(order.shape[1]))
+    best: list[float] = []
+    while True:
+        first, good = _separated(rest.order, weight, n_parts, random)
+        best.append(good[0].apart / noise if good else 0.0)
+        if best[-1] >= 1:
+            break
+        if rest.order.shape[1] <= _LEAST_ITEMS:
+            raise _not_separated(best[0])
+        rest = leave_out(rest, int(np.argmax(first)), weight)
     y = _averaged([t.first for t in good])
     share = y.sum(axis=0)  # Σ_i w_t x_t(i) = w_t
     heads = (y / share).T
-    phi = np.array([_phi_of(x) for x in heads])
-    orders = recover_rest(order, weight, first, y, heads)
-    return Mixture(MallowsComponents(sigma_of(orders), phi), share / share.sum(), float("nan"))
+    phi, share = np.array([_phi_of(x) for x in heads]), share / share.sum()
+    if not are_common(rest, phi, share, weight.sum()):
+        raise _not_separated(best[0])
+    orders = on_top(rest, recover_rest(rest.order, weight, first, y, heads))
+    return Mixture(MallowsComponents(sigma_of(orders), phi), share, float("nan"))
+
+
+def _separated(
+    order: NDArray[np.int32], weight: Array, n_parts: int, random: np.random.Generator
+) -> tuple[Array, list["Terms"]]:
+    """(Q,) Pr(first), and the terms of the five splits that separate the components best."""
+    tensor, first = first_three(order, weight)
+    Q = order.shape[1]
+    tries = [terms(tensor, first, np.array_split(random.permutation(Q), 3)) for _ in range(n_parts)]
+    return first, sorted((t for t in tries if t is not None), key=lambda t: -t.apart)[:5]
+
+
+def _not_separated(times: float) -> FitError:
+    return FitError(
+        "The two components cannot be separated by the first three items, nor by those after items "
+        "that both have first: the second singular value of that table is "
+        f"{times:.1f} times its noise at best. Give more rankings. {_INSTEAD}"
+    )
 
 
 def first_three(order: NDArray[np.int32], weight: Array) -> tuple[Array, Array]:

@@ -1,9 +1,11 @@
 """Reference rankings for planted models: made from MovieLens, or uniformly at random.
 
 The paper's come from MovieLens by a method that it does not print; it says that they are
-λ-separable with λ = 0, .01, .05, .20 at φ = 0, .1, .2, .5. Here people are clustered by their
-ratings (k-means), a cluster ranks the films by its mean rating, and of several initialisations of
-the clustering the one whose λ comes nearest to the paper's is taken.
+λ-separable with λ = 0, .01, .05, .20 at φ = 0, .1, .2, .5. Here they are made in two ways. People
+are clustered by their ratings (k-means), a cluster ranks the films by its mean rating, and of
+several initialisations of the clustering the one whose λ comes nearest to the paper's is taken. Or
+films are sorted by each of their coordinates in a factorisation of the ratings (PMF), which is what
+the paper's reference for TM does.
 """
 
 from typing import Any
@@ -17,6 +19,7 @@ from mallowmix.numerics.randomness import Step, generator
 from mallowmix.paper.movielens_files import most_rated
 from mallowmix.paper.planted_population import planted_model
 from mallowmix.peers.bias import Bias
+from mallowmix.peers.pmf import PMF
 from mallowmix.readers.movielens import Ratings
 from mallowmix.typing import Array, Positions
 
@@ -68,6 +71,42 @@ def movielens_references(
     table = rating_table((ratings.user[kept], ratings.item[kept], ratings.rating[kept]))
     tried = [_by_clusters(table, n_components, seed) for seed in range(n_initialisations)]
     return min(tried, key=lambda sigma: _distance(separability_profile(sigma)))
+
+
+def pmf_references(
+    ratings: Ratings, n_items: int, n_components: int, n_initialisations: int = 20
+) -> Positions:
+    """Reference rankings of the most rated films: sorted by each of their PMF coordinates.
+
+    The factors are learnt from the ratings of these films alone, less their mean. Their coordinates
+    are turned and signed by chance: most initialisations give rankings of which one has no pair of
+    its own, so of several the one whose λ comes nearest to the paper's is taken.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        All ratings.
+    n_items, n_components : int
+        Q and K.
+    n_initialisations : int
+        How often the factorisation begins anew.
+
+    Returns
+    -------
+    (K, Q) array of int
+        Positions.
+    """
+    kept = np.isin(ratings.item, most_rated(ratings, n_items))
+    table = rating_table((ratings.user[kept], ratings.item[kept], ratings.rating[kept]))
+    tried = [_by_coordinates(table, n_components, seed) for seed in range(n_initialisations)]
+    return min(tried, key=lambda sigma: _distance(separability_profile(sigma)))
+
+
+def _by_coordinates(table: RatingTable, K: int, seed: int) -> Positions:
+    """Films from the largest to the least value of each coordinate."""
+    stars, sizes = table.rating - table.rating.mean(), (table.n_users, table.n_items, K)
+    _, V = PMF().factors(table.user, table.item, stars, sizes, seed)  # (Q, K)
+    return sigma_of(np.argsort(-V.T, axis=1, kind="stable")).astype(np.int32)
 
 
 def _by_clusters(table: RatingTable, K: int, seed: int) -> Positions:

@@ -12,6 +12,7 @@ from mallowmix.paper.experiment import Experiment, Request, Row, task_key
 from mallowmix.paper.figure3.references import (
     REFERENCE_PHIS,
     movielens_references,
+    pmf_references,
     random_references,
 )
 from mallowmix.paper.figure3.report import report
@@ -20,9 +21,11 @@ from mallowmix.paper.planted_population import PlantedPopulation, planted_model,
 from mallowmix.typing import Positions
 
 _Q, _K, _N, _ALPHA = 100, 10, 300, 0.1
-_N_USERS, _QUICK_N_USERS = (300, 1000, 3000, 10_000, 30_000), (300, 1000)
-_METHODS = ("full", "oracle", "paper")
-_REFERENCES = ("movielens", "random")
+_N_USERS, _QUICK_N_USERS = (300, 1000, 3000, 10_000, 30_000, 100_000), (300, 1000)
+_METHODS = ("full", "oracle", "paper", "paper-auto")
+_REFERENCES = ("movielens", "pmf", "random")
+# the paper's method is slow: two seeds, and of many users the least and the largest φ alone
+_PAPER_SEEDS, _PAPER_ALL_PHIS = 2, 3000
 _KEY = ("references", "phi", "users", "seed", "method")
 _COLUMNS = (*_KEY, "error", "separability", "version")
 
@@ -43,18 +46,28 @@ class Figure3Task(NamedTuple):
 
 
 def _tasks(request: Request) -> list[Figure3Task]:
-    """All methods of a population together. Quick: one seed, few users, two dispersions."""
+    """All methods of a population together, small populations first.
+
+    Quick: one seed, few users, two dispersions.
+    """
     sizes, phis, seeds = (_N_USERS, REFERENCE_PHIS, request.n_seeds)
     if request.quick:
         sizes, phis, seeds = (_QUICK_N_USERS, REFERENCE_PHIS[::3], 1)
     return [
         Figure3Task(references, phi, n_users, seed, method)
-        for references in _REFERENCES
         for n_users in sizes
+        for references in _REFERENCES
         for phi in phis
         for seed in range(seeds)
         for method in _METHODS
+        if not method.startswith("paper") or _paper_runs(n_users, phi, seed)
     ]
+
+
+def _paper_runs(n_users: int, phi: float, seed: int) -> bool:
+    """Whether the paper's method runs on this population."""
+    ends = (REFERENCE_PHIS[0], REFERENCE_PHIS[-1])
+    return seed < _PAPER_SEEDS and (n_users <= _PAPER_ALL_PHIS or phi in ends)
 
 
 def _rows(tasks: Iterable[Figure3Task], request: Request) -> Iterator[Row]:
@@ -78,14 +91,15 @@ def _population(task: Figure3Task, request: Request) -> PlantedPopulation:
 
 def _planted(task: Figure3Task, data: Path | None) -> M4:
     """The model behind a population."""
-    from_films = task.references == "movielens"
-    sigma = _from_movielens(data) if from_films else random_references(_Q, _K, task.seed)
-    return planted_model(sigma, task.phi, _ALPHA)
+    if task.references == "random":
+        return planted_model(random_references(_Q, _K, task.seed), task.phi, _ALPHA)
+    return planted_model(_from_films(task.references, data), task.phi, _ALPHA)
 
 
 @cache
-def _from_movielens(data: Path | None) -> Positions:
-    return movielens_references(read_films(data), _Q, _K)
+def _from_films(references: str, data: Path | None) -> Positions:
+    make = pmf_references if references == "pmf" else movielens_references
+    return make(read_films(data), _Q, _K)
 
 
 def _describe(row: Mapping[str, Any]) -> str:

@@ -147,9 +147,9 @@ _AFTER = """\
   metric and ζ chosen by the same training people, by completion; the prior by the largest share,
   as in the paper's reference.
 - *mixtures*: every person has one component, learnt by EM; all of a person's comparisons together
-  are then a sum over K components, exact without particles. (The mixture with one ranking a
-  person, the tensor method and the systems for rankings are not here: too slow at 200 films, at
-  most 64 items, no rankings.)
+  are then a sum over K components, exact without particles. (Not here: the mixture with one
+  ranking a person, too slow at 200 films; the tensor method, not run with 19,900 pairs; the
+  systems for rankings, since there are none.)
 - In all systems but Algorithms 1–4 the user weight is capped, so that nobody counts for more than
   20 comparisons (`mallowmix.readers.rating_forms.capped`)."""
 _LAST = """\

@@ -49,8 +49,10 @@ class RankingMixture:
 
 
 def _grade_of_membership(quick: bool) -> Peer:
-    n_burn, n_draws = (300, 100) if quick else (1000, 400)
-    return GradeOfMembership(n_burn=n_burn, n_draws=n_draws)
+    """Whole: until R-hat of α is below 1.05."""
+    if quick:
+        return GradeOfMembership(n_burn=300, n_draws=100)
+    return GradeOfMembership(n_burn=1000, n_draws=400, max_rounds=6)
 
 
 RANKING_MIXTURES: dict[str, RankingMixture] = {

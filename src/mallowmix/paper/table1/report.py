@@ -33,7 +33,15 @@ def report(rows: list[TextRow], tasks: list[Any]) -> ExperimentReport:
     systems = list(dict.fromkeys(row["system"] for row in rows))
     heading = ("system", "observation", "component", "prior", *_CELLS, "seconds")
     lines = [_line(rows, system) for system in systems]
-    parts = [_before(rows), markdown_table(heading, lines), "", _AFTER, *_refusals(rows), ""]
+    parts = [
+        _before(rows),
+        markdown_table(heading, lines),
+        "",
+        *_chains(rows),
+        _AFTER,
+        *_refusals(rows),
+        "",
+    ]
 
     def draw(path: Any) -> None:
         save_picture(path, lambda figure: _paint(figure, rows, systems), (10, 5.2))
@@ -81,8 +89,8 @@ def _before(rows: list[TextRow]) -> str:
     text = f"{_WHAT}{quick} {seeds}"
     errors = [float(row["standard_error"]) for row in rows if row["standard_error"]]
     if errors:
-        low, high = (decimal_text(value, 3) for value in (min(errors), max(errors)))
-        text += f" Log-losses have standard errors of {low} to {high} over people."
+        low, high = (decimal_text(1.96 * value, 3) for value in (min(errors), max(errors)))
+        text += f" Log-losses have 95% intervals of ± {low} to ± {high} over people, at one seed."
     return "\n".join(
         ["# The ranking mixtures of Table 1", "", *wrap_markdown(f"{text} {_PAPER}"), ""]
     )
@@ -104,8 +112,15 @@ _AFTER = """\
 """
 
 
+def _chains(rows: list[TextRow]) -> Sequence[str]:
+    """How well the chains agree, where there are some."""
+    drawn = [row for row in rows if row["note"] and row["error"]]
+    texts = [f"- {row['system']} on data of {row['data']}: {row['note']}." for row in drawn]
+    return [line for text in texts for line in wrap_markdown(text, "  ")]
+
+
 def _refusals(rows: list[TextRow]) -> Sequence[str]:
-    refused = [row for row in rows if row["note"] and row["seed"] == "0"]
+    refused = [row for row in rows if row["note"] and not row["error"] and row["seed"] == "0"]
     texts = [f"  - {row['system']} on data of {row['data']}: “{row['note']}”" for row in refused]
     lines = [line for text in texts for line in wrap_markdown(text, "    ")]
     return lines or ["  (none)"]

@@ -23,8 +23,8 @@ from mallowmix.paper.experiment import Experiment, Request, Row, task_key
 from mallowmix.paper.table1.mixtures import RANKING_MIXTURES
 from mallowmix.paper.table1.populations import DrawnPopulation, population_of_model
 from mallowmix.paper.table1.report import report
-from mallowmix.peers.grade_of_membership import GradeOfMembership
-from mallowmix.peers.interface import Peer
+from mallowmix.peers.grade_of_membership import FittedGradeOfMembership, GradeOfMembership
+from mallowmix.peers.interface import FittedPeer, Peer
 from mallowmix.peers.validation import predicted_rows
 from mallowmix.typing import Array, Positions
 
@@ -50,7 +50,10 @@ class Table1Task(NamedTuple):
 
 @dataclass(frozen=True)
 class _Measures:
-    """In the order of the columns; where a system refuses the data, its reason is the note."""
+    """In the order of the columns.
+
+    The note is the reason where a system refuses the data, or R-hat of α where one draws it.
+    """
 
     recovered: str = ""
     error: float | str = ""
@@ -99,7 +102,15 @@ def _measured(task: Table1Task, population: DrawnPopulation) -> _Measures:
         return _Measures(note=str(refusal))
     error = kendall_error(fitted.components, population.sigma)
     recovered = "yes" if error <= _RECOVERED else "no"
-    return _Measures(recovered, error, *_log_loss(population.held_out, p), round(seconds, 2))
+    losses, seconds = _log_loss(population.held_out, p), round(seconds, 2)
+    return _Measures(recovered, error, *losses, seconds, _agreement(fitted))
+
+
+def _agreement(fitted: FittedPeer) -> str:
+    """How well chains agree about α; nothing where there are none."""
+    if not isinstance(fitted, FittedGradeOfMembership):
+        return ""
+    return f"R-hat of α {float(fitted.diagnostics()['r_hat']['alpha']):.3f}"
 
 
 def _usable(train: Comparisons | Rankings, peer: Peer) -> Comparisons | Rankings:
@@ -135,7 +146,7 @@ def kendall_error(components: Array, sigma: Positions) -> float:
 
 def _describe(row: Mapping[str, Any]) -> str:
     about = f"{row['system']} on data of {row['data']}"
-    if row["note"]:
+    if row["error"] == "":
         return f"{about}: {row['note']}"
     numbers = f"error {row['error']:.3f}, log-loss {row['log_loss']:.3f}"
     return f"{about}: {numbers}, {row['seconds']:.1f} s"
