@@ -238,8 +238,9 @@ def main() -> None:
             parser.error(f"no set {name!r}: choose from {', '.join(SETS)}")
     file = "real_people_rivals" if given.rivals else "real_people"
     for name in given.sets.split(","):
-        old = load(file, given.output) or {}
-        save(file, old | {name: run_set(name, given)}, given.output, range(given.seeds))
+        results = run_set(name, given)
+        others = load(file, given.output) or {}  # only now: two runs may go side by side
+        save(file, others | {name: results}, given.output, range(given.seeds))
 
 
 if __name__ == "__main__":

@@ -16,9 +16,10 @@ from mallowmix.model.utilities_model import UtilitiesModel
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
 
 
-def judged(*columns):
+def judged(*columns, anew=None):
     n = len(columns[0])
-    return Judged(np.column_stack(columns), np.ones(n), np.arange(n) % 3, np.arange(n))
+    anew = np.zeros(len(columns), bool) if anew is None else np.array(anew)
+    return Judged(np.column_stack(columns), np.ones(n), np.arange(n) % 3, np.arange(n), anew)
 
 
 @pytest.mark.slow
@@ -35,17 +36,19 @@ def test_with_few_users_members_stay_unless_they_harm():
     assert as_few_as_will_do(judged(good, good)) == [0, 1]
 
 
-def test_a_pool_no_better_than_its_best_member_is_that_member():
-    """A member that is noise beside the first gets a weight by chance; one that knows other rows
-    keeps its own. (By chance a noisy member would stay in about one category of six.)
+def test_a_member_learnt_anew_must_add_more_than_noise():
+    """One that is noise beside the first gets a weight by chance, unless it is learnt anew; one
+    that knows other rows keeps its own. (By chance noise would stay in one category of six.)
     """
     random = np.random.default_rng(1)
     good = np.where(random.random(900) < 0.7, 0.7, 0.3)
-    noisy = np.clip(good + random.normal(0, 0.15, 900), 0.05, 0.95)
-    assert np.allclose(pool_weights(judged(good, noisy)), [[0.99, 0.01]] * 3, atol=1e-3)
+    noisy = np.clip(good + random.normal(0, 0.05, 900), 0.05, 0.95)
+    found = pool_weights(judged(good, noisy, anew=[False, True]))
+    assert np.allclose(found, [[0.99, 0.01]] * 3, atol=1e-3)
+    assert (pool_weights(judged(good, noisy))[:, 1] > 0.02).any()
     half = random.random(900) < 0.5
     first, other = np.where(half, 0.9, 0.4), np.where(half, 0.4, 0.9)
-    assert (pool_weights(judged(first, other)) > 0.3).all()
+    assert (pool_weights(judged(first, other, anew=[False, True])) > 0.3).all()
 
 
 def people_with_factors(n_users, seed=0):

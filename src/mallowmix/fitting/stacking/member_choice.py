@@ -2,9 +2,9 @@
 
 The pool's weights minimise the log-loss per comparison, mean over users, separately for pairs of
 which a user has compared none, one or both items before. A member that adds less than .0005 in
-every category is left out. Where the users who judge are many, a category has one member alone
-unless the pool is better than its best member by more than noise; where they are few, noise would
-choose the member, and weights stay near equal ones.
+every category is left out. A member that is learnt anew for use may find another optimum than the
+one that was judged: where the users who judge are many, it counts in a category only if it adds
+more than noise.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _TOWARDS_EQUAL, _TOWARDS_COMMON = 0.1, 0.2  # users
 _MANY_JUDGES = 300  # held-out users: from so many on a member must add something to stay,
 _LEAST_GAIN = 0.0005  # namely this much in some category;
 _SURE_LOSS = 0.002  # with fewer it goes only if the others are better without it by this much
-_SURE_GAIN = 1.0  # standard errors by which a pool must be better than its best member
+_SURE_GAIN = 1.0  # standard errors by which the pool must be better with members learnt anew
 _LEAST_WEIGHT = 0.01  # of a member that stays; a user's own evidence can raise it
 _ENOUGH_ROWS = 3000  # hidden comparisons, by which this is judged
 
@@ -40,21 +40,29 @@ class Judged(NamedTuple):
         As in `HeldOut`.
     user : (n,) array of int
         Whose each is, over all folds and masks.
+    anew : (J,) array of bool
+        Which candidates are learnt anew for use.
     """
 
     table: Array
     counts: Array
     category: NDArray[np.int64]
     user: NDArray[np.int64]
+    anew: NDArray[np.bool_]
 
-    def take(self, kept: Sequence[int]) -> "Judged":
+    def take(self, kept: Sequence[int] | NDArray[np.int64]) -> "Judged":
         """The same of some candidates."""
-        return self._replace(table=self.table[:, kept])
+        return self._replace(table=self.table[:, kept], anew=self.anew[kept])
 
     def some(self, n_rows: int) -> "Judged":
         """About so many of the comparisons, from all users."""
         rows = slice(None, None, -(-len(self.table) // n_rows))
-        return Judged(self.table[rows], self.counts[rows], self.category[rows], self.user[rows])
+        return self._replace(
+            table=self.table[rows],
+            counts=self.counts[rows],
+            category=self.category[rows],
+            user=self.user[rows],
+        )
 
     def n_users(self) -> int:
         """How many users judge."""
@@ -96,6 +104,7 @@ def judged_by(candidates: Sequence[Candidate], folds: Sequence[Fold]) -> Judged:
         np.concatenate([part.counts for part in parts]),
         np.concatenate([part.category for part in parts]),
         np.concatenate([own + first for own, first in zip(users, before, strict=True)]),
+        np.array([each.learnt_anew for each in candidates]),
     )
 
 
@@ -114,7 +123,7 @@ def pool_weights(judged: Judged) -> Array:
     """
     found = _stacked(judged)
     if judged.n_users() >= _MANY_JUDGES:
-        found = _one_member_where_as_good(judged, found)
+        found = _as_judged_where_as_good(judged, found)
     raised = np.maximum(found, _LEAST_WEIGHT)
     return raised / raised.sum(axis=1, keepdims=True)
 
@@ -130,22 +139,21 @@ def _stacked(judged: Judged) -> Array:
     )
 
 
-def _one_member_where_as_good(judged: Judged, weights: Array) -> Array:
-    """Of a category whose pool is better than its best member by no more than noise, the member.
-
-    The weights of such a pool are noise themselves, and may cost something on other users.
-    """
-    found = weights.copy()
-    log_pool = np.log(pooled(judged.table, weights, judged.category))
+def _as_judged_where_as_good(judged: Judged, weights: Array) -> Array:
+    """Without members learnt anew in categories where they add no more than noise."""
+    others = np.flatnonzero(~judged.anew)
+    if len(others) in (0, len(judged.anew)):
+        return weights
+    without = np.zeros_like(weights)
+    without[:, others] = _stacked(judged.take(others))
+    found, log_p = weights.copy(), np.log(pooled(judged.table, weights, judged.category))
+    gain = judged.counts * (log_p - np.log(pooled(judged.table, without, judged.category)))
     for c in np.flatnonzero(judged.often()):
         rows = judged.category == c
-        log_p, counts = np.log(judged.table[rows]), judged.counts[rows]
-        best = int(np.argmax(counts @ log_p))
-        gain = counts * (log_pool[rows] - log_p[:, best])
-        total: Any = [np.bincount(judged.user[rows], each) for each in (gain, counts)]
-        mean, error = clustered_ratio(*total)
+        each: Any = [np.bincount(judged.user[rows], x[rows]) for x in (gain, judged.counts)]
+        mean, error = clustered_ratio(*each)
         if mean < _SURE_GAIN * error:
-            found[c] = np.arange(weights.shape[1]) == best
+            found[c] = without[c]
     return found
 
 
