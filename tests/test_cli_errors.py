@@ -270,6 +270,13 @@ def test_out_of_memory(monkeypatch):
     )
 
 
+def in_a_kernel(cause):
+    """What Python raises where a compiled function returns with an exception set."""
+    error = SystemError("returned a result with an exception set")
+    error.__cause__ = cause
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [
@@ -277,6 +284,8 @@ def test_out_of_memory(monkeypatch):
         (FileError("x."), 1),
         (OptionError("x."), 2),
         (KeyboardInterrupt(), 130),
+        (in_a_kernel(KeyboardInterrupt()), 130),
+        (in_a_kernel(ValueError()), 70),
         (BrokenPipeError(), 141),
         (KeyError(), 70),
     ],

@@ -174,7 +174,7 @@ def explain(error: BaseException) -> int:
 def _sentence(error: BaseException) -> tuple[int, str]:
     if isinstance(error, typer.Exit):
         return error.exit_code, ""
-    if isinstance(error, KeyboardInterrupt | typer.Abort):
+    if isinstance(error, KeyboardInterrupt | typer.Abort) or _came_in_a_kernel(error):
         return 130, _interrupted()
     if isinstance(error, FileError):
         return 1, _about_file(error)
@@ -207,6 +207,11 @@ def _about_file(error: FileError) -> str:
         return f"mallowmix {shlex.join(line)}"
 
     return f"{error.found()}: type {error.instead(typed)}"
+
+
+def _came_in_a_kernel(error: BaseException) -> bool:
+    """Whether it is Ctrl-C while a compiled kernel ran, which Python reports as a SystemError."""
+    return isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt)
 
 
 def _interrupted() -> str:
