@@ -167,7 +167,7 @@ def rival_gaps(
 def run_set(name: str, given: argparse.Namespace) -> dict[str, Any]:
     """All splits of one data set."""
     found, costs, person, against = [], [], [], []
-    for seed in range(given.seeds):
+    for seed in _seeds(given):
         parts, Q = split(name, given.data, seed)
         with warnings.catch_warnings(), threadpool_limits(1):
             warnings.simplefilter("ignore")
@@ -180,6 +180,7 @@ def run_set(name: str, given: argparse.Namespace) -> dict[str, Any]:
     systems = dict.fromkeys(system for each in found for system in each)
     results: dict[str, Any] = {
         "seeds": given.seeds,
+        "first_seed": given.first_seed,
         "gaps": {system: _of_splits(system, found, person) for system in systems},
         "cpu": {key: float(np.median([cpu[key] for cpu in costs])) for key in costs[0]},
     }
@@ -189,6 +190,10 @@ def run_set(name: str, given: argparse.Namespace) -> dict[str, Any]:
     results["rivals"] = [rivals.record(*both) for both in zip(against, ours, strict=True)]
     results["rival_gaps"] = rival_gaps(against, ours, person)
     return results
+
+
+def _seeds(given: argparse.Namespace) -> range:
+    return range(given.first_seed, given.first_seed + given.seeds)
 
 
 def _of_splits(
@@ -224,6 +229,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--rivals", type=lambda text: text.split(","), default=[])
     parser.add_argument(
         "--components",
@@ -240,7 +246,7 @@ def main() -> None:
     for name in given.sets.split(","):
         results = run_set(name, given)
         others = load(file, given.output) or {}  # only now: two runs may go side by side
-        save(file, others | {name: results}, given.output, range(given.seeds))
+        save(file, others | {name: results}, given.output, _seeds(given))
 
 
 if __name__ == "__main__":

@@ -16,10 +16,10 @@ from mallowmix.model.utilities_model import UtilitiesModel
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
 
 
-def judged(*columns, anew=None):
+def judged(*columns, utilities=None):
     n = len(columns[0])
-    anew = np.zeros(len(columns), bool) if anew is None else np.array(anew)
-    return Judged(np.column_stack(columns), np.ones(n), np.arange(n) % 3, np.arange(n), anew)
+    kind = np.ones(len(columns), bool) if utilities is None else np.array(utilities)
+    return Judged(np.column_stack(columns), np.ones(n), np.arange(n) % 3, np.arange(n), kind)
 
 
 @pytest.mark.slow
@@ -36,19 +36,29 @@ def test_with_few_users_members_stay_unless_they_harm():
     assert as_few_as_will_do(judged(good, good)) == [0, 1]
 
 
-def test_a_member_learnt_anew_must_add_more_than_noise():
-    """One that is noise beside the first gets a weight by chance, unless it is learnt anew; one
-    that knows other rows keeps its own. (By chance noise would stay in one category of six.)
+def test_a_member_of_another_kind_must_add_more_than_noise():
+    """One that is noise beside the utilities would get a weight by chance; one that knows other
+    rows keeps its own. (By chance noise would stay in one category of forty.)
     """
     random = np.random.default_rng(1)
     good = np.where(random.random(900) < 0.7, 0.7, 0.3)
     noisy = np.clip(good + random.normal(0, 0.05, 900), 0.05, 0.95)
-    found = pool_weights(judged(good, noisy, anew=[False, True]))
+    found = pool_weights(judged(good, noisy, utilities=[True, False]))
     assert np.allclose(found, [[0.99, 0.01]] * 3, atol=1e-3)
     assert (pool_weights(judged(good, noisy))[:, 1] > 0.02).any()
     half = random.random(900) < 0.5
     first, other = np.where(half, 0.9, 0.4), np.where(half, 0.4, 0.9)
-    assert (pool_weights(judged(first, other, anew=[False, True])) > 0.3).all()
+    assert (pool_weights(judged(first, other, utilities=[True, False])) > 0.3).all()
+
+
+@pytest.mark.slow
+def test_it_counts_where_it_adds_and_nowhere_else():
+    """The other kind knows half of the third category, and nothing of the others."""
+    half = np.random.default_rng(2).random(900) < 0.5
+    good = np.where(half, 0.9, 0.4)
+    other = np.where(np.arange(900) % 3 == 2, np.where(half, 0.4, 0.9), 0.3)
+    found = pool_weights(judged(good, other, utilities=[True, False]))
+    assert np.allclose(found[:2, 1], 0.01, atol=1e-3) and found[2, 1] > 0.2
 
 
 def people_with_factors(n_users, seed=0):

@@ -45,15 +45,11 @@ class Candidate:
         Learns the member on all users.
     members : tuple of members
         For each fold, the model that predicted.
-    learnt_anew : bool
-        Whether `finish` begins from nothing, and may find another optimum than those that were
-        judged.
     """
 
     probabilities: tuple[Array, ...]
     finish: Callable[[], Member]
     members: tuple[Member, ...]
-    learnt_anew: bool = False
 
 
 def fold_predictions(fold: Fold, member: Member) -> Array:
@@ -154,6 +150,4 @@ def mixed_membership_candidate(
         tried = [replace(best, **{name: value}) for value in grid]
         best = min(tried, key=loss)
     members = tuple(CalibratedModel(model.components, best) for model in models)
-    return Candidate(
-        found(best), lambda: CalibratedModel(shown.components, best), members, learnt_anew=True
-    )
+    return Candidate(found(best), lambda: CalibratedModel(shown.components, best), members)

@@ -2,9 +2,9 @@
 
 The pool's weights minimise the log-loss per comparison, mean over users, separately for pairs of
 which a user has compared none, one or both items before. A member that adds less than .0005 in
-every category is left out. A member that is learnt anew for use may find another optimum than the
-one that was judged: where the users who judge are many, it counts in a category only if it adds
-more than noise.
+every category is left out. Gaussian utilities of any number of factors and components are alike,
+and a pool of them does no harm. A member of another kind can: where the users who judge are many,
+it counts in a category only if it adds more than noise to the utilities.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from mallowmix.fitting.stacking.candidates import Candidate
 from mallowmix.fitting.stacking.held_out_users import Fold
 from mallowmix.model.predictor import N_CATEGORIES
+from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.clustered_error import clustered_ratio
 from mallowmix.numerics.stacking import pooled, stack_weights_by_category
 from mallowmix.typing import Array
@@ -24,7 +25,7 @@ _TOWARDS_EQUAL, _TOWARDS_COMMON = 0.1, 0.2  # users
 _MANY_JUDGES = 300  # held-out users: from so many on a member must add something to stay,
 _LEAST_GAIN = 0.0005  # namely this much in some category;
 _SURE_LOSS = 0.002  # with fewer it goes only if the others are better without it by this much
-_SURE_GAIN = 1.0  # standard errors by which the pool must be better with members learnt anew
+_SURE_GAIN = 2.0  # standard errors by which utilities must be better with a member of another kind
 _LEAST_WEIGHT = 0.01  # of a member that stays; a user's own evidence can raise it
 _ENOUGH_ROWS = 3000  # hidden comparisons, by which this is judged
 
@@ -40,19 +41,19 @@ class Judged(NamedTuple):
         As in `HeldOut`.
     user : (n,) array of int
         Whose each is, over all folds and masks.
-    anew : (J,) array of bool
-        Which candidates are learnt anew for use.
+    utilities : (J,) array of bool
+        Which candidates are Gaussian utilities.
     """
 
     table: Array
     counts: Array
     category: NDArray[np.int64]
     user: NDArray[np.int64]
-    anew: NDArray[np.bool_]
+    utilities: NDArray[np.bool_]
 
     def take(self, kept: Sequence[int] | NDArray[np.int64]) -> "Judged":
         """The same of some candidates."""
-        return self._replace(table=self.table[:, kept], anew=self.anew[kept])
+        return self._replace(table=self.table[:, kept], utilities=self.utilities[kept])
 
     def some(self, n_rows: int) -> "Judged":
         """About so many of the comparisons, from all users."""
@@ -104,7 +105,7 @@ def judged_by(candidates: Sequence[Candidate], folds: Sequence[Fold]) -> Judged:
         np.concatenate([part.counts for part in parts]),
         np.concatenate([part.category for part in parts]),
         np.concatenate([own + first for own, first in zip(users, before, strict=True)]),
-        np.array([each.learnt_anew for each in candidates]),
+        np.array([isinstance(each.members[0], UtilitiesModel) for each in candidates]),
     )
 
 
@@ -121,9 +122,8 @@ def pool_weights(judged: Judged) -> Array:
     (3, J) array
         By category of pairs; in each row at least about .01, which a user's own evidence can raise.
     """
-    found = _stacked(judged)
-    if judged.n_users() >= _MANY_JUDGES:
-        found = _as_judged_where_as_good(judged, found)
+    many = judged.n_users() >= _MANY_JUDGES and judged.utilities.any()
+    found = _with_sure_members(judged) if many else _stacked(judged)
     raised = np.maximum(found, _LEAST_WEIGHT)
     return raised / raised.sum(axis=1, keepdims=True)
 
@@ -139,22 +139,34 @@ def _stacked(judged: Judged) -> Array:
     )
 
 
-def _as_judged_where_as_good(judged: Judged, weights: Array) -> Array:
-    """Without members learnt anew in categories where they add no more than noise."""
-    others = np.flatnonzero(~judged.anew)
-    if len(others) in (0, len(judged.anew)):
-        return weights
-    without = np.zeros_like(weights)
-    without[:, others] = _stacked(judged.take(others))
-    found, log_p = weights.copy(), np.log(pooled(judged.table, weights, judged.category))
-    gain = judged.counts * (log_p - np.log(pooled(judged.table, without, judged.category)))
+def _with_sure_members(judged: Judged) -> Array:
+    """Weights of the utilities and, in each category, of members that surely add to them."""
+    sure = _sure_members(judged)
+    found = _stacked(judged)
     for c in np.flatnonzero(judged.often()):
-        rows = judged.category == c
-        each: Any = [np.bincount(judged.user[rows], x[rows]) for x in (gain, judged.counts)]
-        mean, error = clustered_ratio(*each)
-        if mean < _SURE_GAIN * error:
-            found[c] = without[c]
+        kept = np.flatnonzero(judged.utilities | sure[c])
+        found[c] = 0
+        found[c, kept] = _stacked(judged.take(kept))[c]
     return found
+
+
+def _sure_members(judged: Judged) -> NDArray[np.bool_]:
+    """(3, J) which members of another kind make the utilities better by more than noise."""
+    sure = np.zeros((N_CATEGORIES, len(judged.utilities)), bool)
+    base = _log_pool(judged.take(np.flatnonzero(judged.utilities)))
+    for j in np.flatnonzero(~judged.utilities):
+        kept = np.flatnonzero(judged.utilities | (np.arange(len(sure.T)) == j))
+        gain = judged.counts * (_log_pool(judged.take(kept)) - base)
+        for c in range(N_CATEGORIES):
+            rows = judged.category == c
+            each: Any = [np.bincount(judged.user[rows], x[rows]) for x in (gain, judged.counts)]
+            mean, error = clustered_ratio(*each)
+            sure[c, j] = mean > _SURE_GAIN * error
+    return sure
+
+
+def _log_pool(judged: Judged) -> Array:
+    return np.log(pooled(judged.table, _stacked(judged), judged.category))
 
 
 def as_few_as_will_do(judged: Judged) -> list[int]:
