@@ -26,7 +26,7 @@ from mallowmix.learn.spectral import component_search
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.model.calibration import Calibration
 from mallowmix.numerics.randomness import as_key
-from mallowmix.peers.gom_chain import Chain
+from mallowmix.peers.gom_chain import MembershipChain
 from mallowmix.peers.mnl_tensor import MixtureOfMNL
 from mallowmix.peers.sparse_choice import _subset
 from mallowmix.peers.stages import make_stages
@@ -98,7 +98,7 @@ def test_a_chain_of_one_component_has_the_posterior_of_its_items():
     votes = mm.Comparisons.from_arrays(user, winner, loser, [3, 1, 1])
     blocks = make_stages(votes, "here")
     about = {"shape": 1.0, "alpha": 1.0, "seed": 0, "number": 0}
-    chain = Chain(blocks, ThreadEngine(1), np.ones((1, 1)), 3, **about)
+    chain = MembershipChain(blocks, ThreadEngine(1), np.ones((1, 1)), 3, **about)
     chain.burn(200)
     drawn = chain.draw(6000, 1).scores[:, 0]
     x = (np.arange(300) + 0.5) / 300

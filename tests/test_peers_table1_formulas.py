@@ -21,7 +21,7 @@ from mallowmix.paper.table1.run import kendall_error
 from mallowmix.peers.amp import closure, draw_consistent
 from mallowmix.peers.amp_people import FittedOneRanking
 from mallowmix.peers.choice_sums import log_probabilities
-from mallowmix.peers.gom_chain import Chain, PosteriorDraws, _state
+from mallowmix.peers.gom_chain import MembershipChain, PosteriorDraws, _state
 from mallowmix.peers.gom_moves import move_components, surrogate_rates
 from mallowmix.peers.grade_of_membership import GradeOfMembership, alpha_r_hat
 from mallowmix.peers.mallows_mixture import MixtureOfMallows, at_vertices
@@ -469,7 +469,7 @@ def test_chains_that_have_not_converged_warn():
 def _chain(votes):
     held = np.eye(2)[np.arange(votes.n_users) % 2]
     blocks, about = make_stages(votes, "here"), {"shape": 1.0, "alpha": None}
-    return Chain(blocks, ThreadEngine(1), held, 6, **about, seed=3, number=0)
+    return MembershipChain(blocks, ThreadEngine(1), held, 6, **about, seed=3, number=0)
 
 
 def test_a_chain_that_is_continued_is_the_chain_that_did_not_stop():

@@ -39,7 +39,7 @@ class PosteriorDraws(NamedTuple):
     accepted: float
 
 
-class Chain:
+class MembershipChain:
     """A chain at some state; burn-in and draws continue it.
 
     Parameters

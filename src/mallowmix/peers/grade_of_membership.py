@@ -35,7 +35,7 @@ from mallowmix.model.bradley_terry_model import BradleyTerryModel
 from mallowmix.model.fitted_model import with_scores
 from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.component_mixture import FittedMixture
-from mallowmix.peers.gom_chain import Chain, PosteriorDraws
+from mallowmix.peers.gom_chain import MembershipChain, PosteriorDraws
 from mallowmix.peers.gom_relabel import relabelled
 from mallowmix.peers.required_data import known_comparisons
 from mallowmix.peers.stages import make_stages
@@ -90,12 +90,14 @@ class GradeOfMembership:
         for c in range(self.n_chains):
             groups = group_people(points, n_components, child_seed(seed, Step.PEER_START, c))
             held, about = np.eye(n_components)[groups], {"shape": self.shape, "alpha": self.alpha}
-            chain = Chain(blocks, engine, held, data.n_items, **about, seed=seed, number=c)
+            chain = MembershipChain(
+                blocks, engine, held, data.n_items, **about, seed=seed, number=c
+            )
             chain.burn(self.n_burn)
             chains.append(chain)
         return _fitted(self._drawn(chains), data, self.name)
 
-    def _drawn(self, chains: list[Chain]) -> list[PosteriorDraws]:
+    def _drawn(self, chains: list[MembershipChain]) -> list[PosteriorDraws]:
         """The draws, after as many rounds as α needs; each has twice the sweeps of the last."""
         drawn = [chain.draw(self.n_draws, self.thin) for chain in chains]
         for doublings in range(1, self.max_rounds):
