@@ -8,6 +8,7 @@ films are sorted by each of their coordinates in a factorisation of the ratings 
 the paper's reference for TM does.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -67,10 +68,7 @@ def movielens_references(
     (K, Q) array of int
         Positions.
     """
-    kept = np.isin(ratings.item, most_rated(ratings, n_items))
-    table = rating_table((ratings.user[kept], ratings.item[kept], ratings.rating[kept]))
-    tried = [_by_clusters(table, n_components, seed) for seed in range(n_initialisations)]
-    return min(tried, key=lambda sigma: _distance(separability_profile(sigma)))
+    return _nearest(_by_clusters, ratings, n_items, n_components, n_initialisations)
 
 
 def pmf_references(
@@ -96,9 +94,20 @@ def pmf_references(
     (K, Q) array of int
         Positions.
     """
+    return _nearest(_by_coordinates, ratings, n_items, n_components, n_initialisations)
+
+
+def _nearest(
+    make: Callable[[RatingTable, int, int], Positions],
+    ratings: Ratings,
+    n_items: int,
+    n_components: int,
+    n_initialisations: int,
+) -> Positions:
+    """Of several initialisations the references whose λ comes nearest to the paper's."""
     kept = np.isin(ratings.item, most_rated(ratings, n_items))
     table = rating_table((ratings.user[kept], ratings.item[kept], ratings.rating[kept]))
-    tried = [_by_coordinates(table, n_components, seed) for seed in range(n_initialisations)]
+    tried = [make(table, n_components, seed) for seed in range(n_initialisations)]
     return min(tried, key=lambda sigma: _distance(separability_profile(sigma)))
 
 
