@@ -51,6 +51,13 @@ def test_a_member_of_another_kind_must_add_more_than_noise():
     assert (pool_weights(judged(first, other, utilities=[True, False])) > 0.3).all()
 
 
+def test_the_utilities_are_there_to_be_added_to():
+    """Of two kinds that predict alike the utilities stay: nothing shows that the other adds."""
+    good = np.where(np.random.default_rng(3).random(900) < 0.7, 0.7, 0.3)
+    assert as_few_as_will_do(judged(good, good, utilities=[True, False])) == [0]
+    assert as_few_as_will_do(judged(good, good, utilities=[False, True])) == [1]
+
+
 @pytest.mark.slow
 def test_it_counts_where_it_adds_and_nowhere_else():
     """The other kind knows half of the third category, and nothing of the others."""

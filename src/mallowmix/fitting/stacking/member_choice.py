@@ -169,6 +169,12 @@ def _log_pool(judged: Judged) -> Array:
     return np.log(pooled(judged.table, _stacked(judged), judged.category))
 
 
+def _but_the_last_utilities(judged: Judged, kept: list[int]) -> list[int]:
+    """Members that may be left out: members of another kind are measured against utilities."""
+    utilities = [j for j in kept if judged.utilities[j]]
+    return [j for j in kept if utilities != [j]]
+
+
 def as_few_as_will_do(judged: Judged) -> list[int]:
     """Leave out those that add next to nothing, one by one.
 
@@ -193,11 +199,12 @@ def as_few_as_will_do(judged: Judged) -> list[int]:
     kept = list(range(judged.table.shape[1]))
     while len(kept) > 1:
         before = losses(kept)
-        costs = [float((losses([k for k in kept if k != j]) - before).max()) for j in kept]
-        least = int(np.argmin(costs))
+        may_go = kept if not many else _but_the_last_utilities(judged, kept)
+        costs = {j: float((losses([k for k in kept if k != j]) - before).max()) for j in may_go}
+        least = min(costs, key=costs.__getitem__)
         if costs[least] > (_LEAST_GAIN if many else -_SURE_LOSS):
             break
-        del kept[least]
+        kept.remove(least)
     if not many:
         return kept
     largest = pool_weights(judged.take(kept)).max(axis=0)
