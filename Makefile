@@ -7,11 +7,11 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 # A process of the tests is on every core already: threads of BLAS or ours in each would wait for
 # each other. Tests about threads say themselves how many.
-test test-fast: export OMP_NUM_THREADS = 1
-test test-fast: export MALLOWMIX_N_JOBS = 1
+test test-fast coverage: export OMP_NUM_THREADS = 1
+test test-fast coverage: export MALLOWMIX_N_JOBS = 1
 
 .PHONY: help venv demo test test-fast lint shape claims paper paper-quick docs images dist bench
-.PHONY: bench-scale faults mutants image clean
+.PHONY: bench-scale faults mutants coverage image clean
 
 help:  ## what one can make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -44,6 +44,14 @@ test: lint  ## lint and all tests
 
 test-fast: venv  ## the tests that are not marked slow
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow'
+
+.venv/measured: .venv/tested
+	$(PIP) 'coverage>=7.6' 'pytest-cov>=6'
+	@touch $@
+
+coverage: .venv/measured  ## all tests, and the share of lines that they run; writes benchmarks/results/line_coverage.json
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov=mallowmix --cov-report=json:build/coverage.json
+	$(BIN)/python -m tools.line_coverage build/coverage.json
 
 .venv/documented: .venv/ready
 	$(PIP) --editable '.[docs]'
