@@ -210,10 +210,10 @@ def test_a_proposed_ratio_of_alpha_keeps_the_sum_and_has_the_priors_ratio():
 def test_proposed_rankings_have_the_ratio_of_their_prior():
     """φ_0 to the power of the change of distance to σ_0, whether one ranking moves or two."""
     reference, log_phi = np.array([1, 0, 3, 2]), np.log(0.6)
-    state, exchanged = user_stream(KEY, 4, 4, 4), 0
+    state, seen = user_stream(KEY, 4, 4, 4), set()
+    before = np.array([[0, 1, 2, 3], [3, 1, 0, 2]])
     for n in range(200):
-        sigma = np.array([[0, 1, 2, 3], [3, 1, 0, 2]])
-        before, exchange, side = sigma.copy(), n % 2 == 0, n % 4 // 2
+        sigma, exchange, side = before.copy(), n % 2 == 0, n % 4 // 2
         state, found = split_moves._propose_rankings(
             np.uint64(state), exchange, side, sigma, 1.0, reference, log_phi
         )
@@ -224,8 +224,63 @@ def test_proposed_rankings_have_the_ratio_of_their_prior():
         change = sum(swaps(a, reference) for a in sigma) - sum(swaps(b, reference) for b in before)
         assert found == pytest.approx(change * log_phi)
         if exchange:
-            items = [i for i in range(4) if sigma[0, i] == before[1, i]]
-            exchanged += any(sigma[1, i] == before[0, i] for i in items)
+            seen.add(tuple(sigma.ravel().tolist()))
         else:
             assert sigma[1 - side].tolist() == before[1 - side].tolist()
-    assert exchanged == 100
+    exchanged = {  # each item at its position in the other ranking
+        (*moved(before[0], p, q).tolist(), *moved(before[1], q, p).tolist())
+        for p, q in before.T.tolist()
+    }
+    assert seen == exchanged
+
+
+def test_a_component_is_drawn_from_its_posterior():
+    """σ and φ of one component, three items and a prior around σ_0, against a sum over a grid."""
+    Q, prior, reference, log_crowd_phi = 3, (2.0, 3.0), np.array([1, 0, 2]), np.log(0.7)
+    answers = {1: 3.0, 2: 2.0, 5: 2.0, 3: 1.0, 7: 1.0}  # of the pair i · Q + j, how often i won
+    codes = sorted(answers)
+    starts = np.searchsorted(codes, np.arange(Q * Q + 1))
+    power, user = np.array([answers[code] for code in codes]), np.zeros(len(codes), np.int64)
+    grid = (np.arange(300) + 0.5) / 300
+    density = grid ** (prior[0] - 1) * (1 - grid) ** (prior[1] - 1)
+    rankings = list(permutations(range(Q)))
+    joint = np.empty((len(rankings), len(grid)))
+    for n, each in enumerate(rankings):
+        log_p = [power @ np.log(enumerated_beta(each, phi).ravel()[codes]) for phi in grid.tolist()]
+        joint[n] = density * np.exp(log_p + log_crowd_phi * swaps(each, reference))
+    joint /= joint.sum()
+
+    sigma, phi, beta = np.array([[2, 1, 0]]), np.array([0.5]), np.empty((Q * Q, 1))
+    beta[:, 0] = filled_beta(sigma[0], phi[0])
+    n_draws, thin, found, phis = 5000, 3, dict.fromkeys(rankings, 0), []
+    for step in range(n_draws * thin):
+        component_moves.move_component(
+            starts, user, power, np.ones((1, 1)), beta, sigma, phi, 0, reference, log_crowd_phi,
+            np.array(prior), 1.0, 1.5, 6, 4, 1.0, KEY, step,
+        )  # fmt: skip
+        if step % thin == 0:
+            found[tuple(sigma[0].tolist())] += 1
+            phis.append(phi[0])
+    np.testing.assert_allclose(beta[:, 0], filled_beta(sigma[0], phi[0]))
+    expected = n_draws * joint.sum(axis=1)
+    statistic = np.sum((np.array([found[each] for each in rankings]) - expected) ** 2 / expected)
+    assert statistic < chi2.ppf(1 - 1e-6, len(rankings) - 1)
+    mean, spread = joint.sum(axis=0) @ grid, np.sqrt(joint.sum(axis=0) @ grid**2)
+    assert np.mean(phis) == pytest.approx(mean, abs=5 * spread / np.sqrt(n_draws / 3))
+
+
+def test_drawn_splits_have_the_mean_of_their_distribution():
+    """E r and E r² of r ∝ Beta(r) Π (a r + b (1 − r)), by the rule of Gauss and Jacobi."""
+    codes, alpha, M = np.array([1, 2, 5, 3]), np.array([0.7, 1.2]), 20_000
+    both = np.stack([filled_beta(np.array([0, 1, 2]), 0.2), filled_beta(np.array([1, 2, 0]), 0.6)])
+    n = len(codes)
+    rows = (np.arange(M + 1) * n, np.tile(codes, M), np.ones(M * n), np.full(M, n))
+    theta, ratios = np.full((M, 2), 0.5), split_evidence.beta_ratios(rows[3], *alpha)
+    split_evidence.draw_splits(rows, theta, both.T.copy(), alpha, 0, 1, both, ratios, KEY, 1)
+    np.testing.assert_allclose(theta.sum(axis=1), 1)
+    x, weight = roots_jacobi(40, alpha[1] - 1, alpha[0] - 1)
+    r = (x + 1) / 2
+    weight = weight * np.prod(np.outer(r, both[0, codes]) + np.outer(1 - r, both[1, codes]), axis=1)
+    for power in (1, 2):
+        exact = weight @ r**power / weight.sum()
+        assert np.mean(theta[:, 0] ** power) == pytest.approx(exact, abs=5 * 0.5 / np.sqrt(M))
