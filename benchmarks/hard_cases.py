@@ -2,7 +2,7 @@
 
 The error, the warnings given, and signs by which a fit could know that it cannot be relied on.
 
-python -m benchmarks.hard_cases    writes benchmarks/results/hard_cases.json, in a few minutes
+python -m benchmarks.hard_cases    writes benchmarks/results/hard_cases.json, in some ten minutes
 
 Unless said, Q = 50, K = 6, N = 150, M = 2,000, φ = .5, α = .1 each, uniform μ, random references.
 The error is the fraction of discordant pairs, the mean over matched components. Signs: the last of

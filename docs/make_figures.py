@@ -157,7 +157,8 @@ def draw_spectrum() -> Figure:
 def draw_failures() -> Figure:
     """The error in hard cases, and whether `fit` said that something is wrong."""
     found = json.loads((RESULTS / "hard_cases.json").read_text(encoding="utf-8"))
-    rows = sorted(found["rows"], key=lambda row: row["error"])
+    rows = found["rows"] if isinstance(found, dict) else found  # once a bare list, without a record
+    rows = sorted(rows, key=lambda row: row["error"])
     figure, (ax,) = panels(1, 7.6, 5.2)
     errors = np.array([max(row["error"], 1e-4) for row in rows])
     tones = [ACCENT if row["warnings"] else colour(1) for row in rows]
