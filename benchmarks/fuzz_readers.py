@@ -12,7 +12,9 @@ read in child processes that may use so much memory and time, so that a crash of
 import argparse
 import contextlib
 import gzip
+import importlib
 import json
+import pkgutil
 import random
 import resource
 import signal
@@ -28,6 +30,7 @@ from typing import Any
 from benchmarks.record import RESULTS, about, save
 from benchmarks.spoilt_tables import spoilt
 from benchmarks.valid_files import KINDS, Table
+from mallowmix import readers
 
 CHUNK = 2000  # inputs that one child process reads
 SECONDS = 10  # for one input
@@ -188,6 +191,12 @@ def _child(name: str, first: int, last: int) -> dict[str, Any] | str:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def import_readers() -> None:
+    """Import what the child processes ran, so that it stands in the record of this one."""
+    for found in pkgutil.walk_packages(readers.__path__, f"{readers.__name__}."):
+        importlib.import_module(found.name)
+
+
 def main() -> None:
     """Fuzz, and keep the counts; the exit code says whether anything foreign came out."""
     parser = argparse.ArgumentParser("python -m benchmarks.fuzz_readers", description=__doc__)
@@ -203,6 +212,7 @@ def main() -> None:
         return
     result = run(options.inputs, options.only or list(KINDS))
     if not options.unsaved:
+        import_readers()
         save("fuzz_readers", result, RESULTS)
     for each in (*result["foreign"].items(), *result["crashes"]):
         print(each, file=sys.stderr)

@@ -2,7 +2,7 @@
 
 The error, the warnings given, and signs by which a fit could know that it cannot be relied on.
 
-python -m benchmarks.hard_cases    writes benchmarks/results/hard_cases.json, in a few minutes
+python -m benchmarks.hard_cases    writes benchmarks/results/hard_cases.json, in some ten minutes
 
 Unless said, Q = 50, K = 6, N = 150, M = 2,000, φ = .5, α = .1 each, uniform μ, random references.
 The error is the fraction of discordant pairs, the mean over matched components. Signs: the last of
@@ -12,9 +12,8 @@ the people (`mallowmix.learn.spectral.stability`).
 """
 
 import argparse
-import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import mallowmix as mm
+from benchmarks.record import RESULTS, save
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixWarning
 from mallowmix.learn.spectral.number_of_components import count_components
@@ -31,7 +31,6 @@ from mallowmix.model.mallows import sample_orders
 from mallowmix.model.permutations import kendall, match_components, sigma_of
 from mallowmix.model.sampling import Sample
 
-RESULTS = Path(__file__).parent / "results" / "hard_cases.json"
 Q, K = 50, 6
 
 
@@ -154,29 +153,26 @@ def signs(votes: mm.Comparisons, found: mm.FittedModel, seed: int) -> dict[str, 
     }
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument(
         "--cases", nargs="*", help="parts of the names of the cases to run; all unless given"
     )
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    options = parser.parse_args()
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result file")
+    options = parser.parse_args(arguments)
     chosen = [
         case
         for case in CASES
         if not options.cases or any(part in case.name for part in options.cases)
     ]
-    options.out.parent.mkdir(exist_ok=True)
     print(HEADING)
-    table = []
+    rows: list[dict[str, Any]] = []
     for case in chosen:
         for seed in range(options.seeds):
-            table.append(row := measure(case, seed))
+            rows.append(row := measure(case, seed))
             print(line(row), flush=True)
-            options.out.write_text(
-                json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-            )
+            save("hard_cases", {"rows": rows}, options.out, range(options.seeds))
 
 
 HEADING = (

@@ -8,7 +8,7 @@ the comparisons between two items that are both held out are scored. Ratings mak
 people, and who is asked in several splits counts as one.
 
     python -m benchmarks.new_people --llmfao FILE --movielens DIR --seeds 5 [--rivals low-rank
-        mixture-bt mm-btl]
+        mixture-bt mm-btl]    writes benchmarks/results/new_people.json; goes on where it stopped
 
 Rivals are the systems of `mallowmix.peers`, with the same number of components where they have any,
 on the same splits.
@@ -16,9 +16,9 @@ on the same splits.
 
 import argparse
 import csv
-import json
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import get_args
@@ -26,6 +26,8 @@ from typing import get_args
 import numpy as np
 
 import mallowmix as mm
+from benchmarks.earlier_rows import earlier
+from benchmarks.record import RESULTS, save
 from mallowmix.errors import MallowmixWarning
 from mallowmix.infer.predict import predict_each
 from mallowmix.learn.bradley_terry_components import best_scores
@@ -33,7 +35,6 @@ from mallowmix.model.fit_report import ComponentsKind
 from mallowmix.peers.systems import SYSTEMS
 from mallowmix.readers.movielens import movielens_comparisons, read_movielens
 
-RESULTS = Path(__file__).parent / "results" / "new_people.json"
 N_PEOPLE, MOST_A_ITEM, MOST = 3000, 6, 150
 
 
@@ -215,7 +216,7 @@ def gain_over(others: list[list[float]], rows: list[dict]) -> tuple[float, list[
     return float(gain.mean()), [float(gain.mean() - half), float(gain.mean() + half)]
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--llmfao", type=Path, help="crowd-comparisons.csv of llmfao")
     parser.add_argument("--movielens", type=Path, help="the folder of MovieLens 1M")
@@ -224,8 +225,8 @@ def main() -> None:
     parser.add_argument("--n-fits", type=int, default=8)
     parser.add_argument("--components", default="mallows", choices=get_args(ComponentsKind))
     parser.add_argument("--rivals", nargs="*", default=[], choices=list(SYSTEMS), metavar="SYSTEM")
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    options = parser.parse_args()
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result file")
+    options = parser.parse_args(arguments)
     tasks, settings = [], f"{options.components}, {options.n_fits} fits"
     if options.llmfao:
         votes = llmfao(options.llmfao)
@@ -236,7 +237,7 @@ def main() -> None:
             (f"ML-1M, Q={Q}, K=8, {settings}", movielens_comparisons(ratings, Q), 8, True)
             for Q in options.items
         ]
-    table = json.loads(options.out.read_text(encoding="utf-8")) if options.out.exists() else {}
+    table = earlier("new_people", options.out)
     for name, votes, K, rated in tasks:
         rows = table.get(name, {}).get("rows", [])
         for seed in range(options.seeds):
@@ -249,8 +250,7 @@ def main() -> None:
                 if other not in known
             }
             table[name] = summary(rows) | {"K": K, "n_fits": options.n_fits, "rows": rows}
-            options.out.parent.mkdir(exist_ok=True)
-            options.out.write_text(json.dumps(table) + "\n", encoding="utf-8")
+            save("new_people", table, options.out, range(options.seeds))
             print(
                 name,
                 seed,

@@ -17,8 +17,6 @@ then lie in one ball, whatever the number of directions: the printed method says
 """
 
 import argparse
-import json
-import subprocess
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -28,6 +26,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import mallowmix as mm
+from benchmarks.earlier_rows import earlier
+from benchmarks.record import RESULTS, save
 from mallowmix.engine import Block, ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixError, MallowmixWarning
 from mallowmix.infer.heldout.completion import completion
@@ -46,7 +46,6 @@ from mallowmix.readers.movielens import first_users, movielens_comparisons, read
 from mallowmix.readers.rating_forms import capped
 from mallowmix.typing import Array
 
-RESULTS = Path(__file__).parent / "results" / "real_data.json"
 Fit = Callable[[mm.Comparisons, int, int], mm.FittedModel]
 
 
@@ -228,24 +227,7 @@ def key(row: dict) -> tuple:
     return tuple(row[name] for name in ("n_items", "n_components", "method", "seed"))
 
 
-def kept(out: Path) -> list[dict]:
-    """The rows of earlier runs.
-
-    A run replaces its own alone, and each row says which code it comes from.
-    """
-    return json.loads(out.read_text(encoding="utf-8")) if out.exists() else []
-
-
-def code_state() -> str:
-    """The commit at the start of the run, "-dirty" where files differed from it."""
-    command = ["git", "describe", "--always", "--dirty"]
-    found = subprocess.run(
-        command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False
-    )
-    return found.stdout.strip() or "unknown"
-
-
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--data",
@@ -257,11 +239,10 @@ def main() -> None:
     parser.add_argument("--components", type=int, nargs="+", default=[10, 20])
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    options = parser.parse_args()
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result file")
+    options = parser.parse_args(arguments)
     sizes, ks = ([100], [10]) if options.quick else (options.items, options.components)
-    ratings, table, code = read_movielens(options.data), kept(options.out), code_state()
-    options.out.parent.mkdir(exist_ok=True)
+    ratings, table = read_movielens(options.data), earlier("real_data", options.out).get("rows", [])
     print(
         f"{'Q':>4} {'K':>3}  {'method':<34} {'random':>8} {'films':>8} "
         f"{'either':>8} {'share':>7} {'seconds':>8}",
@@ -272,10 +253,10 @@ def main() -> None:
         for K, name, seed in [
             (K, name, s) for K in ks for name in options.methods for s in range(options.seeds)
         ]:
-            row = measure(name, train, test, K, seed) | {"code": code}
+            row = measure(name, train, test, K, seed)
             table = [old for old in table if key(old) != key(row)] + [row]
             print(line(row), flush=True)
-            options.out.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+            save("real_data", {"rows": table}, options.out, range(options.seeds))
 
 
 if __name__ == "__main__":

@@ -156,7 +156,8 @@ def draw_spectrum() -> Figure:
 
 def draw_failures() -> Figure:
     """The error in hard cases, and whether `fit` said that something is wrong."""
-    rows = json.loads((RESULTS / "hard_cases.json").read_text(encoding="utf-8"))
+    found = json.loads((RESULTS / "hard_cases.json").read_text(encoding="utf-8"))
+    rows = found["rows"] if isinstance(found, dict) else found  # once a bare list, without a record
     rows = sorted(rows, key=lambda row: row["error"])
     figure, (ax,) = panels(1, 7.6, 5.2)
     errors = np.array([max(row["error"], 1e-4) for row in rows])

@@ -234,6 +234,31 @@ def test_what_a_module_does_has_a_hash():
 
 
 @pytest.mark.slow
+def test_a_record_names_the_study_that_runs(tmp_path):
+    """Python calls it `__main__`, whose change would go unseen."""
+    study = "benchmarks.projections_recovery"
+    options = ["--sizes", "20", "--seeds", "1", "--out", str(tmp_path)]
+    command = [sys.executable, "-W", "ignore", "-m", study, *options]
+    repository = Path(__file__).resolve().parent.parent
+    subprocess.run(command, check=True, capture_output=True, cwd=repository)
+    found = json.loads((tmp_path / "projections_recovery.json").read_text(encoding="utf-8"))
+    modules = found["record"]["modules"]
+    assert changed_modules(modules, repository) == []
+    assert changed_modules(modules | {study: "other"}, repository) == [study]
+    text = (repository / "benchmarks" / "projections_recovery.py").read_text(encoding="utf-8")
+    assert modules[study] == code_hash(text) and "__main__" not in modules
+
+
+def test_how_records_are_kept_decides_no_number(root):
+    core = {"mallowmix.core": code_hash("x = 1")}
+    keeper = {"mallowmix.paper.provenance": code_hash("x = 2")}
+    assert changed_modules(core | keeper, root) == []
+    assert changed_modules({"mallowmix.core": code_hash("x = 2")} | keeper, root) == [
+        "mallowmix.core"
+    ]
+
+
+@pytest.mark.slow
 def test_a_record_says_what_ran_and_not_where(tmp_path):
     record = run_record({"output": tmp_path / "here", "n": 3, "size": "quick"}, [0, 1])
     assert record["options"] == {"output": "here", "n": 3, "size": "quick"}

@@ -6,6 +6,9 @@ import gzip
 import json
 import random
 import sqlite3
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -614,6 +617,24 @@ def test_the_fuzzer_finds_nothing_in_a_few_inputs(name):
     assert result["foreign"] == {} and sum(result["found"].values()) == 16
     assert result["found"]["read"] >= 4  # the good ones
     assert result["slowest_seconds"] < fuzz_readers.SECONDS
+
+
+def test_the_record_of_the_fuzzer_names_the_readers_of_its_child_processes():
+    """In a process of its own: here other tests have imported them."""
+    code = (
+        "from benchmarks.fuzz_readers import import_readers\n"
+        "from mallowmix.paper.provenance import imported_modules\n"
+        "import_readers()\n"
+        "print(*imported_modules())"
+    )
+    root = Path(__file__).parents[1]
+    said = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, check=True, capture_output=True, text=True
+    )
+    files = (root / "src").glob("mallowmix/readers/**/*.py")
+    paths = [file.relative_to(root / "src").with_suffix("") for file in files]
+    names = {".".join(path.parts).removesuffix(".__init__") for path in paths}
+    assert len(names) > 40 and names <= set(said.stdout.split())
 
 
 def test_the_fuzzer_notices_a_foreign_error_and_a_file_that_is_not_read(monkeypatch):

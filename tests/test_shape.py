@@ -2,13 +2,15 @@
 
 import ast
 import io
+import json
 import re
+import subprocess
 import tokenize
 
 import pytest
 
 from mallowmix.numerics.randomness import Step
-from tools.shape import HERE, file_names_twice, names_defined_twice
+from tools.shape import HERE, file_names_twice, main, measure, measure_commit, names_defined_twice
 
 PACKAGE = HERE / "src" / "mallowmix"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -50,3 +52,32 @@ def test_sums_of_seeds_are_found():
         assert SEED_SUM.search(code_of(text + "\n"))
     for text in ("# seed + 1", '"""``seed + number`` would not do."""', "f(seed, +1)", "seeds + 1"):
         assert not SEED_SUM.search(code_of(text + "\n"))
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """One file with one function is committed, a second one is not."""
+    package = tmp_path / "src" / "mallowmix"
+    package.mkdir(parents=True)
+    (tmp_path / "README.md").write_text("Words.\n")
+    (package / "first.py").write_text("def one():\n    x = 1\n    return x\n")
+    who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "first"]):
+        subprocess.run(["git", "-C", str(tmp_path), *command], check=True)
+    (package / "second.py").write_text("x = 1\n")
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_a_commit_is_measured_as_it_was(repository):
+    then, now = measure_commit(repository, "HEAD"), measure(repository)
+    assert (then["files"], then["lines"], then["median length of a function"]) == (1, 3, 2)
+    assert (now["files"], now["lines"]) == (2, 4)
+
+
+@pytest.mark.slow
+def test_the_numbers_of_a_commit_have_a_record(repository, tmp_path, capsys):
+    main(["--root", str(repository), "--commit", "HEAD", "--write", str(tmp_path)])
+    assert "first version" in capsys.readouterr().out
+    found = json.loads((tmp_path / "shape_first.json").read_text(encoding="utf-8"))
+    assert found["lines"] == 3 and found["record"]["modules"]["benchmarks.record"]

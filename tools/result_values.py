@@ -37,10 +37,10 @@ def lookup(file: Path, claim: Row) -> float:
 def values_of(root: Path, name: str, entry: Row) -> tuple[float, ...]:
     """The numbers that a source holds.
 
-    A bare name is a result file, of which `path`, `where` and `columns` take a part, `times`
-    multiplies, `differences` adds all differences of two and `ratios` takes their ratios. Of other
-    files the literals count: `FILE.py::NAME` is a function or a class, `PAGE.md::code` the Python
-    of a page, which the tests run.
+    A bare name is a result file, of which `path`, `where` (of its ``rows``) and `columns` take a
+    part, `times` multiplies, `differences` adds all differences of two and `ratios` takes their
+    ratios. Of other files the literals count: `FILE.py::NAME` is a function or a class,
+    `PAGE.md::code` the Python of a page, which the tests run.
     """
     part = json.dumps({key: entry[key] for key in _PARTS if key in entry}, sort_keys=True)
     return _values(root, name, part)
@@ -95,7 +95,8 @@ def _part(file: Path, entry: Row) -> Any:
     else:
         found = _at_path(file, paths)
     if "where" in entry:
-        found = _fitting(found, entry["where"])
+        rows = found["rows"] if isinstance(found, dict) else found
+        found = _fitting(rows, entry["where"])
     if "columns" in entry:
         rows = found if isinstance(found, list) else [found]
         found = [[row[column] for column in entry["columns"] if column in row] for row in rows]

@@ -1,34 +1,54 @@
-"""The shape of the code in numbers: `make shape` prints them beside those of the first version."""
+"""The shape of the code in numbers: `make shape` prints them beside those of the first version.
+
+Those are written by `python -m tools.shape --commit 5f63736 --write benchmarks/results`, with
+today's list of words.
+"""
 
 import argparse
 import ast
-import json
 import re
 import statistics
+import subprocess
+import tarfile
+import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 
+from benchmarks.record import load, save
 from tools.words import banned_words
 
 HERE = Path(__file__).resolve().parent.parent
-FIRST = HERE / "benchmarks" / "results" / "shape_first.json"
+RESULTS, FIRST = HERE / "benchmarks" / "results", "shape_first"
 MOST_COLUMNS = 100
 
 
-def main() -> None:
-    """Print the table, or write the numbers to a file."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table; with a folder, write the numbers as those of the first version."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=Path, default=HERE, help="the repository to measure")
-    parser.add_argument("--write", type=Path, help="write the numbers to this JSON file")
-    given = parser.parse_args()
-    now = measure(given.root)
+    parser.add_argument("--commit", help="measure this commit, not the files as they are")
+    parser.add_argument("--write", type=Path, help=f"write {FIRST}.json to this folder")
+    given = parser.parse_args(arguments)
+    now = measure_commit(given.root, given.commit) if given.commit else measure(given.root)
     if given.write:
-        given.write.write_text(json.dumps(now, indent=1) + "\n", encoding="utf-8")
-    first = json.loads(FIRST.read_text(encoding="utf-8")) if FIRST.exists() else {}
+        save(FIRST, now, given.write, seeds=())
+    first = load(FIRST, RESULTS) or {}
     print(f"{'':44s}{'first version':>14s}{'now':>10s}")
     for name, value in now.items():
         print(f"{name:44s}{first.get(name, ''):>14}{value:>10}")
+
+
+def measure_commit(root: Path, commit: str) -> dict[str, float]:
+    """The numbers of the files of a commit."""
+    packed = subprocess.run(
+        ["git", "-C", str(root), "archive", commit], capture_output=True, check=True
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(fileobj=BytesIO(packed.stdout)) as files:
+            files.extractall(folder, filter="data")
+        return measure(Path(folder))
 
 
 def measure(root: Path) -> dict[str, float]:

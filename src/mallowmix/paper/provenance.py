@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import mallowmix
@@ -21,6 +22,8 @@ import mallowmix
 PROJECTS = ("mallowmix", "benchmarks")
 # every command is imported with the command line; one of them ran, and has a record of its options
 _OTHER_COMMANDS, _OWN_COMMAND = "mallowmix.cli", "mallowmix.cli.reproduce"
+# what runs no experiment: it hands the words of a command line on, and it keeps records
+_NO_NUMBERS = ("mallowmix.__main__", "mallowmix.paper.provenance")
 _PACKAGES = ("mallowmix", "numpy", "scipy", "numba", "pyarrow")
 # what decides a result: not what a run writes
 _CODE = ("src", "benchmarks", ":(exclude)benchmarks/results")
@@ -61,15 +64,26 @@ def run_record(
 def imported_modules() -> dict[str, str]:
     """The hash of every module of this project that is imported, by name.
 
-    Of the command line only `mallowmix reproduce` counts, and of an experiment not its report: the
-    texts of other commands, and of the page about the rows, decide no number.
+    The study that runs is one of them, though Python calls it ``__main__``. Of the command line
+    only `mallowmix reproduce` counts, and of an experiment not its report: the texts of other
+    commands, and of the page about the rows, decide no number.
     """
-    found = {}
-    for name, module in sorted(sys.modules.items()):
+    files = {}
+    for name, module in sys.modules.items():
         file = getattr(module, "__file__", None)
-        if _counts(name) and file and file.endswith(".py"):
-            found[name] = code_hash(Path(file).read_text(encoding="utf-8"))
-    return found
+        if file and file.endswith(".py"):
+            files[_own_name(name, module)] = Path(file)
+    return {
+        name: code_hash(files[name].read_text(encoding="utf-8"))
+        for name in sorted(files)
+        if _counts(name)
+    }
+
+
+def _own_name(name: str, module: ModuleType) -> str:
+    """The name by which a module is imported; `python -m` calls the one that runs ``__main__``."""
+    spec = getattr(module, "__spec__", None)
+    return spec.name if name == "__main__" and spec else name
 
 
 def _counts(name: str) -> bool:
@@ -100,6 +114,8 @@ def code_hash(source: str) -> str:
 def changed_modules(modules: Mapping[str, str], root: Path) -> list[str]:
     """Which of the modules of a record have other code in this repository, or are gone.
 
+    This module does not count: how a record is kept decides no number.
+
     Parameters
     ----------
     modules : mapping
@@ -107,7 +123,11 @@ def changed_modules(modules: Mapping[str, str], root: Path) -> list[str]:
     root : Path
         The repository.
     """
-    return [name for name, digest in modules.items() if _hash_today(name, root) != digest]
+    return [
+        name
+        for name, digest in modules.items()
+        if name not in _NO_NUMBERS and _hash_today(name, root) != digest
+    ]
 
 
 def _hash_today(name: str, root: Path) -> str | None:
