@@ -208,6 +208,19 @@ def test_ratings_bring_systems_for_ratings_and_their_error(ratings):
     assert rows["m4-one"].rmse < rows["bias"].rmse, "two opposite tastes have no common bias"
 
 
+def test_a_path_a_table_and_tuples_are_comparisons(tmp_path):
+    votes = mm.load_dishes(n_users=30, per_user=6).comparisons
+    rows = votes.to_frame("pandas").assign(weight=1)
+    votes = mm.read_comparisons(rows)
+    rows.to_csv(tmp_path / "votes.csv", index=False)
+    tuples = [(row.user, row.winner, row.loser) for row in rows.itertuples()]
+    expected = [row.log_loss for row in mm.compare(votes, 1, systems=["coin", "borda"]).table]
+    for given in (tmp_path / "votes.csv", str(tmp_path / "votes.csv"), rows, tuples):
+        found = mm.compare(given, 1, systems=["coin", "borda"])
+        assert [row.log_loss for row in found.table] == expected
+        assert not any(row.failed for row in found.table)
+
+
 def test_options_out_of_range(votes):
     for options, message in (
         ({"systems": ["m5"]}, "systems is 'm5'; it must be one of 'mallowmix', 'm4', 'm4-one'"),

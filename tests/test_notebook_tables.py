@@ -33,6 +33,7 @@ def results(model, votes):
         "predictions": mm.predict(model, person, [("pizza", "tacos")]),
         "ranking": mm.rank(model, person),
         "leaderboard": mm.leaderboard(model),
+        "questions": mm.next_pair(model, person, n_best=2),
         "differences": mm.compare_models(model, model),
         "choice of K": mm.choose_k(votes, [1, 2]),
         "intervals": mm.intervals(model, votes, 10),
@@ -121,6 +122,7 @@ def test_tables_are_of_the_kind_that_the_comparisons_came_from(kind, model, vote
         mm.leaderboard(model, given),
         mm.choose_k(given, [1]),
         mm.rank(model, given),
+        mm.next_pair(model, votes.of(votes.users[0]).to_frame(kind)),
     )
     for found in results:
         assert type(found.to_frame()) is type(given), type(found)
@@ -165,3 +167,21 @@ def test_tables_of_quantities_say_what_each_number_of_a_list_is_about():
     found = mm.diagnose(model, people, n_simulations=1, refit=False).to_frame("pyarrow").to_pylist()
     about = [row["about"] for row in found if row["quantity"] == "expected_error.kendall"]
     assert about == ["component 1 (comfort)", "component 2", "component 3 (spicy)"]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_questions_and_pairs_are_tables_of_the_callers_kind(kind):
+    dishes = mm.load_dishes(n_users=4, per_user=5)
+    person = dishes.comparisons.take_users([0]).to_frame(kind)
+    questions = mm.next_pair(dishes.model, person, n_best=3)
+    frame = questions.to_frame()
+    assert type(frame) is type(person) and isinstance(questions, list)
+    assert list(frame["first"]) == [question.first for question in questions]
+    assert list(frame["information"]) == [question.information for question in questions]
+    assert [row[:2] for row in cells(questions._repr_html_())] == [
+        [question.first, question.second] for question in questions
+    ]
+    asked = mm.predict(dishes.model, None, frame[["first", "second"]])
+    pairs = [(question.first, question.second) for question in questions]
+    assert asked.pairs == tuple(pairs) and type(asked.to_frame()) is type(person)
+    assert np.array_equal(asked.values, mm.predict(dishes.model, None, pairs).values)

@@ -7,6 +7,7 @@ import functools
 import json
 import re
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -413,8 +414,18 @@ def test_words_for_numbers():
         "100",
     ]
     assert words.at_most(0.002) == "fewer than 1" and words.at_most(0.1) == "at most 10"
+    assert words.at_least(0.998) == "over 99" and words.at_least(0.83) == "at least 83"
     assert joined(["a"]) == "a" and joined(["a", "b", "c"]) == "a, b and c"
     assert words.rounded_percent(0.003) == "under 1\N{NO-BREAK SPACE}%"
+
+
+def test_no_taste_is_the_most_common_of_equals():
+    orders = [["tea", "milk", "water"], ["water", "milk", "tea"]]
+    for alpha, begins in (([0.5, 0.5], "One of the most common tastes"), ([0.8, 0.2], "The most")):
+        model = mm.M4.from_orders(orders, 0.3, alpha)
+        found = SimpleNamespace(model=model, no_gain=False, unsure=())
+        (said,) = words._largest(found)
+        assert said.startswith(begins)
 
 
 # ---- notebooks ----

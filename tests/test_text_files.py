@@ -39,6 +39,14 @@ def test_a_separator_is_recognised_and_said(tmp_path, separator, name):
     assert quiet.comparisons == TRUTH and quiet.notes == ()
 
 
+def test_a_tab_is_named_by_its_word(tmp_path, monkeypatch):
+    """Between quotes a tab cannot be told from blanks, nor be typed in a shell."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "votes.csv").write_text(text_of(ROWS, "\t"), encoding="utf-8")
+    assert said(mm.read("votes.csv"), 'pass separator="tab" to')
+    assert "pass --separator tab to" in run("check", "votes.csv")[1]
+
+
 def test_commas_inside_fields_do_not_hide_semicolons(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("user;winner, the;loser\nann;tea, green;milk\nbob;milk;tea\n")
@@ -320,6 +328,20 @@ def test_what_may_be_no_rank_matrix_must_be_named(tmp_path, text):
     path.write_text(text)
     with pytest.raises(DataError):
         mm.read(path)
+
+
+def test_a_column_of_names_in_a_rank_matrix_brings_the_option_for_users(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ranks.csv").write_text("name,tea,milk\nann,1,2\nbob,2,1\n")
+    with pytest.raises(DataError, match=r'holds the users, pass columns=\{"user": "name"\}'):
+        mm.read("ranks.csv", format="rankings")
+    _, complaint = run("check", "ranks.csv", "--format", "rankings", code=1)
+    assert "If 'name' holds the users, pass --columns user=name." in complaint
+    known = mm.read("ranks.csv", format="rankings", columns={"user": "name"})
+    assert known.comparisons.users.tolist() == ["ann", "bob"]
+    (tmp_path / "ranks.csv").write_text("user,tea,milk\nann,1,best\nbob,2,1\n")
+    with pytest.raises(DataError, match=r"1 is best\.$"):
+        mm.read("ranks.csv", format="rankings")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from mallowmix.assess.thinning import draw_users, thinning_note
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.frames import frame_kind
 from mallowmix.data.rankings import Rankings
-from mallowmix.data.ratings import RatingTable, rating_table
+from mallowmix.data.ratings import RatingTable, holds_ratings, rating_table
 from mallowmix.data.splits import check_given
 from mallowmix.engine import Engine
 from mallowmix.engine.conversion import as_comparisons_in_memory
@@ -66,7 +66,7 @@ def compare(
 
     Parameters
     ----------
-    data : Comparisons, Rankings, or ratings
+    data : Comparisons, or whatever `read_comparisons` takes; Rankings, or ratings
         Comparisons, or what they are made from: rankings, or whatever `rating_table` reads; in
         memory.
     n_components : int or sequence of int
@@ -117,9 +117,7 @@ def compare(
     if isinstance(data, StoredComparisons):
         as_comparisons_in_memory(data, "A comparison of systems")
     kind = data.frame_kind if isinstance(data, Comparisons) else frame_kind(data)
-    data = draw_users(
-        data if isinstance(data, Comparisons | Rankings) else rating_table(data), n_users, seed
-    )
+    data = draw_users(_data(data), n_users, seed)
     rankings = data if isinstance(data, Rankings) else None
     table = data.comparisons() if isinstance(data, Rankings) else data
     names = _named(
@@ -149,6 +147,17 @@ def compare(
         notes=found.notes
         + thinning_note(made, kept, max_per_user, of_ratings=isinstance(table, RatingTable)),
         frame_kind=kind,
+    )
+
+
+def _data(given: Any) -> Comparisons | Rankings | RatingTable:
+    """What was given, in one of three forms; what holds no ratings is read as comparisons."""
+    if isinstance(given, Comparisons | Rankings | RatingTable):
+        return given
+    return (
+        rating_table(given)
+        if holds_ratings(given)
+        else as_comparisons_in_memory(given, "A comparison of systems")
     )
 
 

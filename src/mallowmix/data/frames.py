@@ -63,6 +63,12 @@ def frame_kind(source: Any) -> str | None:
     return kind if kind in KINDS else None
 
 
+def rows_of(source: Any) -> Any:
+    """The rows of a dataframe, each a tuple; anything else as it is."""
+    frame = nw.from_native(source, pass_through=True)
+    return frame.rows() if isinstance(frame, nw.DataFrame) else source
+
+
 def _backend(like: Any) -> Any:
     if like is None:
         return "pyarrow"

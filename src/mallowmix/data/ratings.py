@@ -113,6 +113,27 @@ def columns(source: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
     return tuple(_column(source, name) for name in names)
 
 
+def holds_ratings(source: Any) -> bool:
+    """Whether these are ratings: three columns, or something that has a column of ratings.
+
+    Rows of tuples are not: they are (user, winner, loser).
+
+    Examples
+    --------
+    >>> holds_ratings({"user": ["ann"], "item": ["tea"], "rating": [4]})
+    True
+    >>> holds_ratings([("ann", "tea", "milk")]), holds_ratings("votes.csv")
+    (False, False)
+    """
+    if isinstance(source, list | tuple):
+        return len(source) == 3 and not all(isinstance(row, tuple) for row in source)
+    try:
+        _column(source, "rating")
+    except DataError:
+        return False
+    return True
+
+
 def _column(source: Any, name: str) -> Any:
     for theirs in _NAMES[name]:
         if hasattr(source, "column_names"):

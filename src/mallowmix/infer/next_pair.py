@@ -6,7 +6,7 @@ could still be the best are computed exactly. The result is that of computing al
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.frames import FramedResult
+from mallowmix.data.text import name_of, percent, table_of
 from mallowmix.engine import make_blocks
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.errors import DataError, OptionError, check_count
@@ -44,6 +46,23 @@ class Question:
     probability: float
 
 
+class NextPairs(list[Question], FramedResult):
+    """The questions to one user, best first: a list, with a table of it."""
+
+    def columns(self) -> dict[str, Any]:
+        """The columns first, second, information and probability."""
+        names = [field.name for field in fields(Question)]
+        return {name: [getattr(each, name) for each in self] for name in names}
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for each in self:
+            pair = name_of(each.first), name_of(each.second)
+            rows.append((*pair, percent(each.probability), f"{each.information:.4f}"))
+        headings = ("first", "second", "probability of the first", "information")
+        return table_of(headings, rows, f"Questions to one user, best first: {len(self)}")
+
+
 def next_pair(
     model: ComponentModel,
     comparisons: ComparisonsLike,
@@ -53,7 +72,7 @@ def next_pair(
     answered: Iterable[tuple[object, object]] = (),
     unknown_items: Literal["error", "drop"] = "error",
     seed: int = 0,
-) -> list[Question]:
+) -> NextPairs:
     """Choose the most informative questions to one user, best first.
 
     The information is I(answer; state) = H(E p) − E H(p), where p is the probability that the first
@@ -80,8 +99,8 @@ def next_pair(
 
     Returns
     -------
-    list of Question
-        Empty when every pair has been answered.
+    NextPairs
+        A list of `Question`, with `to_frame`; empty when every pair has been answered.
 
     Examples
     --------
@@ -107,10 +126,12 @@ def next_pair(
         states = draw_states(block, prepare_pool(model), n_draws, seed)
     low, high = np.nonzero(_open(comparisons, answered, model))
     found = most_informative(states, low * Q + high, n_best)
-    return [
+    questions = NextPairs(
         Question(items[low[n]], items[high[n]], float(nats), float(p))
         for n, nats, p in zip(*found, strict=True)
-    ]
+    )
+    questions.frame_kind = comparisons.frame_kind
+    return questions
 
 
 def most_informative(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.frames import frame_kind, rows_of
 from mallowmix.data.labels import text_of
 from mallowmix.data.text import a_or_an
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step
@@ -50,7 +51,7 @@ def predict(
         The model.
     comparisons : Comparisons, whatever `read_comparisons` takes, or None
         Those of the users, one row of the result each; None for the population, in one row.
-    pairs : iterable of two labels
+    pairs : iterable of two labels, or a dataframe of two columns
         The pairs of items to predict.
     unknown_items : {"error", "drop"}
         What to do with comparisons of items that the model does not have.
@@ -76,10 +77,10 @@ def predict(
             f"The pairs are {a_or_an(type(pairs).__name__)}; they must be a list of two items "
             "each, as in [('tea', 'coffee')]."
         )
-    couples: tuple[Any, ...] = tuple(pairs)
+    couples: tuple[Any, ...] = tuple(rows_of(pairs))
     codes = pair_codes(model, couples)
     if comparisons is None:
-        return Predictions(POPULATION, couples, _of_population(model, codes))
+        return Predictions(POPULATION, couples, _of_population(model, codes), frame_kind(pairs))
     data = as_comparisons(comparisons).with_items(model.items, unknown_items=unknown_items)
     with using(engine, n_jobs) as run:
         found = _predict_codes(model, data, codes, run)

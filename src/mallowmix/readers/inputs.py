@@ -135,18 +135,20 @@ def as_number_column(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedAr
     return column if column.type == kind else column.cast(kind)
 
 
-def as_numbers(values: Any, where: Where, name: str, advice: str) -> pa.ChunkedArray:
-    """Convert a column of numbers, or of their text, to float64; errors name a row."""
+def as_numbers(values: Any, where: Where, name: str, advice: str, *more: Part) -> pa.ChunkedArray:
+    """Convert a column of numbers, or of their text, to float64; errors name a row, and advise."""
     if not isinstance(values, pa.ChunkedArray):
-        values = _as_chunks(list(values), where, name, advice)
+        values = _as_chunks(list(values), where, name, advice, *more)
     try:
         return values.cast(pa.float64())
     except pa.ArrowException:
         row = _first_wrong(values)
-        raise _no_number(values[row].as_py(), where(row), name, advice) from None
+        raise _no_number(values[row].as_py(), where(row), name, advice, *more) from None
 
 
-def _as_chunks(listed: list[Any], where: Where, name: str, advice: str) -> pa.ChunkedArray:
+def _as_chunks(
+    listed: list[Any], where: Where, name: str, advice: str, *more: Part
+) -> pa.ChunkedArray:
     """Convert a list to a column; numbers and their text may be mixed."""
     try:
         return pa.chunked_array([pa.array(listed, from_pandas=True)])
@@ -154,7 +156,7 @@ def _as_chunks(listed: list[Any], where: Where, name: str, advice: str) -> pa.Ch
         pass
     for row, value in enumerate(listed):
         if not _is_number(value):
-            raise _no_number(value, where(row), name, advice)
+            raise _no_number(value, where(row), name, advice, *more)
     numbers = [None if value is None else float(value) for value in listed]
     return pa.chunked_array([pa.array(numbers, pa.float64())])
 
@@ -172,11 +174,10 @@ def _first_wrong(column: pa.ChunkedArray) -> int:
     return low
 
 
-def _no_number(value: Any, where: str, name: str, advice: str) -> DataError:
-    comma: tuple[Part, ...] = ()
+def _no_number(value: Any, where: str, name: str, advice: str, *more: Part) -> DataError:
     if isinstance(value, str) and re.fullmatch(r"\s*-?\d+,\d+\s*", value):
-        comma = (" If the comma is a decimal point, pass ", Option("decimal", ","), ".")
-    return DataError(f"{where}: the {name} {_short(value)} is not a number. {advice}", *comma)
+        more = (" If the comma is a decimal point, pass ", Option("decimal", ","), ".")
+    return DataError(f"{where}: the {name} {_short(value)} is not a number. {advice}", *more)
 
 
 def as_weights(values: Any, where: Where) -> pa.ChunkedArray:

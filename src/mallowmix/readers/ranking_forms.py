@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mallowmix.data.labels import as_column, encode_groups
 from mallowmix.data.lazy_arrow import pc
 from mallowmix.data.row_checks import FILL_OR_DROP, Where, gaps
-from mallowmix.errors import DataError, Option
+from mallowmix.errors import DataError, Option, Part
 from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input, as_numbers
 from mallowmix.readers.ranked_comparisons import LabelledEntries, reading_of_entries
@@ -88,9 +88,12 @@ def _users(
 
 
 def position_numbers(
-    values: Any, where: Where, options: ReadOptions, item: Any = None
+    values: Any, where: Where, options: ReadOptions, item: Any = None, *more: Part
 ) -> NDArray[np.float64]:
-    """Convert positions to floats, NaN where there is none; the option `zero` says what 0 means."""
+    """Convert positions to floats, NaN where there is none; the option `zero` says what 0 means.
+
+    `more` is what else the error says where a value is no number.
+    """
     of = "" if item is None else f" of {item!r}"
     column = (
         values
@@ -99,9 +102,8 @@ def position_numbers(
     )
     if pa.types.is_string(column.type):
         column = pc.if_else(pc.equal(column, ""), None, column)
-    position = as_numbers(
-        column, where, f"position{of}", "Positions are numbers from 1, and 1 is best."
-    ).to_numpy()
+    advice = "Positions are numbers from 1, and 1 is best."
+    position = as_numbers(column, where, f"position{of}", advice, *more).to_numpy()
     position = np.array(position, np.float64)
     zero, wrong = position == 0, (position < 0) | np.isinf(position)
     if options.zero == "error" and zero.any():

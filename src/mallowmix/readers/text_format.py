@@ -164,7 +164,8 @@ def find_dialect(path: Path, text: TextFormat = _AS_IT_IS) -> TextDialect:
     else:
         separator = _found_separator(start, encoding, usual)
         if separator != usual:
-            notes = (_said(path, "separator", separator, f"{separator!r} between fields"),)
+            word = "tab" if separator == "\t" else separator  # a tab is not seen in a message
+            notes = (_said(path, "separator", word, f"{separator!r} between fields"),)
     return TextDialect(path, encoding, separator, text.decimal, text.header, notes)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mallowmix.data.labels import as_column
 from mallowmix.data.row_checks import Where, gaps
-from mallowmix.errors import DataError, DataWarning, Option
+from mallowmix.errors import DataError, DataWarning, Option, Part
 from mallowmix.readers.headers import Roles, is_role_name, numbered
 from mallowmix.readers.inputs import Input
 from mallowmix.readers.ranked_comparisons import LabelledEntries, reading_of_entries
@@ -28,11 +28,15 @@ POSITIONS = Roles((), ("user", "weight"))
 
 
 class Cells(NamedTuple):
-    """The cells of a wide table: one column a position (`by_order`), or one column an item."""
+    """The cells of a wide table: one column a position (`by_order`), or one column an item.
+
+    `users_known` says that users are not in one of these columns.
+    """
 
     columns: list[Any]
     names: Sequence[Any]
     by_order: bool
+    users_known: bool = True
 
 
 def is_rank_order(source: Input, found: Mapping[str, Any]) -> bool:
@@ -77,7 +81,9 @@ def read_wide(
         )
     names = ordered or others
     taken = source.take(dict(picked) | {f"item {n}": name for n, name in enumerate(names)})
-    cells = Cells([taken[f"item {n}"] for n in range(len(names))], names, bool(ordered))
+    cells = Cells(
+        [taken[f"item {n}"] for n in range(len(names))], names, bool(ordered), "user" in picked
+    )
     return reading_of_cells(source, taken, cells, options, form, picked)
 
 
@@ -176,13 +182,20 @@ def _by_position(cells: Cells, options: ReadOptions, where: Where) -> tuple[Any,
     """Read columns that are items and hold positions, 1 is best."""
     positions = np.stack(
         [
-            position_numbers(column, where, options, name)
+            position_numbers(column, where, options, name, *_perhaps_users(cells, name))
             for column, name in zip(cells.columns, cells.names, strict=True)
         ],
         axis=1,
     )
     row, item = np.nonzero(~np.isnan(positions))
     return row, as_column(list(cells.names), "item").take(pa.array(item)), positions[row, item]
+
+
+def _perhaps_users(cells: Cells, name: Any) -> tuple[Part, ...]:
+    """What to do where a column that is no column of numbers holds the users."""
+    if cells.users_known:
+        return ()
+    return (f" If {name!r} holds the users, pass ", Option("columns", {"user": name}), ".")
 
 
 def _text(cell: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -32,6 +32,12 @@ def at_most(share: float) -> str:
     return number if number.startswith("fewer") else f"at most {number}"
 
 
+def at_least(share: float) -> str:
+    """A bound of so many of 100, from below."""
+    number = of_100(share)
+    return number if number.startswith("over") else f"at least {number}"
+
+
 def minus(value: float, digits: int) -> str:
     """A number with a minus sign, not a hyphen."""
     return f"{value:.{digits}f}".replace("-", "−")
@@ -99,10 +105,12 @@ def _largest(found: Contents) -> list[str]:
             "sketch."
         ]
     which = "The most common taste" if row is rows[0] else "The most common taste that is sure"
+    share = rounded_percent(row["share"])
+    if any(rounded_percent(each["share"]) == share for each in rows if each is not row):
+        which = "One of the most common tastes"  # as far as a reader can tell
     return [
         f"{which}, {taste(found.model, row['component'])}, is behind "
-        f"{rounded_percent(row['share'])} of "
-        f"all choices: {tops} on top."
+        f"{share} of all choices: {tops} on top."
     ]
 
 
@@ -127,7 +135,7 @@ def _common(found: Contents) -> list[str]:
         return []
     pair = found.agreed[0]
     both = f"{printable(pair.winner)} over {printable(pair.loser)}"
-    return [f"All tastes put {both}: in each, {of_100(pair.least)} of 100 choices or more."]
+    return [f"All tastes put {both}: in each, {at_least(pair.least)} of 100 choices."]
 
 
 def _mix(found: Contents) -> list[str]:
