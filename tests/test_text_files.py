@@ -314,6 +314,41 @@ def test_a_rank_matrix_with_users_is_recognised(tmp_path):
     assert reading.comparisons.n_comparisons == 4
 
 
+@pytest.mark.parametrize("header", ["", '""', "Unnamed: 0"])
+def test_labels_of_rows_say_who_in_a_wide_table(tmp_path, header):
+    """As pandas and R write a table with its row names."""
+    path = tmp_path / "ranks.csv"
+    for cells, form in (
+        ("tea,milk,water\nann,1,2,3\nbob,2,1,3\n", None),
+        ("rank_1,rank_2\nann,tea,milk\nbob,milk,tea\n", None),
+        ("tea,milk\nann,5,3\nbob,2,4.5\n", "ratings"),
+    ):
+        path.write_text(f"{header},{cells}")
+        reading = mm.read(path, format=form)
+        assert reading.comparisons.users.tolist() == ["ann", "bob"]
+        assert (
+            {"tea", "milk"}
+            <= set(reading.comparisons.items.tolist())
+            <= {*["tea", "milk", "water"]}
+        )
+        assert header.startswith("U") or form or said(reading, "user from the first column")
+
+
+def test_labels_of_rows_beside_a_column_of_users_are_no_item(tmp_path):
+    path = tmp_path / "ranks.csv"
+    path.write_text(",voter,tea,milk,water\n0,ann,1,2,3\n1,bob,3,1,2\n")
+    reading = mm.read(path)
+    assert reading.comparisons.users.tolist() == ["ann", "bob"]
+    assert reading.comparisons.items.tolist() == ["milk", "tea", "water"]
+
+
+def test_labels_of_rows_are_nobody_in_a_long_table(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text(",winner,loser\n0,tea,milk\n1,milk,water\n")
+    with pytest.raises(DataError, match="user"):
+        mm.read(path)
+
+
 @pytest.mark.parametrize(
     "text",
     [

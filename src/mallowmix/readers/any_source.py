@@ -195,7 +195,11 @@ def _recognised(found: Reading, columns: ColumnNames, title: str) -> tuple[DataW
     if found.form == "comparisons" and plain:
         return ()
     taken = ", ".join(
-        f"{ours} from {theirs!r}" for ours, theirs in found.taken.items() if ours != theirs
+        f"{ours} from {_column(theirs)}" for ours, theirs in found.taken.items() if ours != theirs
     )
     text = f"{title} was read as {found.form}{f' ({taken})' if taken else ''}; pass "
     return (DataWarning(text, Option("format", found.form), " to say so yourself."),)
+
+
+def _column(name: object) -> str:
+    return repr(name) if str(name).strip() else "the first column, which has no name"

@@ -38,7 +38,7 @@ Fits = Callable[[Input, Mapping[str, Any]], bool]
 FILES = ("preflib", "movielens")  # forms that are whole files, not tables
 
 
-_WHO = Roles((), ("user",))
+_WHO = Roles((), ("user",), row_is_user=True)
 
 
 class Form(NamedTuple):

@@ -79,6 +79,9 @@ SECOND_NAMES = {"outcome": ("answer", "choice", "preferred", "preference")}
 TOGETHER = (("left", "right"), ("left_rank", "right_rank"))
 
 
+_ROW_LABELS = ("", "unnamed: 0")  # what labels of rows are called in a file
+
+
 class Roles(NamedTuple):
     """The columns of a form: needed, optional, and numbered ones (item_1, item_2, …)."""
 
@@ -86,6 +89,7 @@ class Roles(NamedTuple):
     optional: tuple[str, ...] = ()
     numbered: str = ""
     names: Mapping[str, tuple[str, ...]] = {}  # what replaces NAMES
+    row_is_user: bool = False  # then labels of rows say who, where nothing else does
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -165,7 +169,21 @@ def find_columns(
         for role, name in found.items()
         if role not in roles.optional or str(name) not in taken
     }
-    return {role: name for role, name in (free | given).items() if name is not None}
+    picked = {role: name for role, name in (free | given).items() if name is not None}
+    if roles.row_is_user and "user" not in picked and has_row_labels(present):
+        picked["user"] = present[0]
+    return picked
+
+
+def has_row_labels(names: Sequence[Any]) -> bool:
+    """Return whether the first column has no name, as labels of a data frame's rows in a file."""
+    return bool(names) and str(names[0]).strip().lower() in _ROW_LABELS
+
+
+def item_columns(names: Sequence[Any], picked: Mapping[str, Any]) -> list[Any]:
+    """The columns of a wide table that hold items: all without a role, but labels of rows."""
+    first = 1 if has_row_labels(names) else 0
+    return [name for name in names[first:] if name not in picked.values()]
 
 
 def _known_as(

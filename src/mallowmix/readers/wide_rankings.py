@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mallowmix.data.labels import as_column
 from mallowmix.data.row_checks import Where, gaps
 from mallowmix.errors import DataError, DataWarning, Option, Part
-from mallowmix.readers.headers import Roles, is_role_name, numbered
+from mallowmix.readers.headers import Roles, is_role_name, item_columns, numbered
 from mallowmix.readers.inputs import Input
 from mallowmix.readers.ranked_comparisons import LabelledEntries, reading_of_entries
 from mallowmix.readers.ranking_forms import (
@@ -23,8 +23,8 @@ from mallowmix.readers.ranking_forms import (
 from mallowmix.readers.reading import Reading, ReadOptions
 from mallowmix.readers.user_column import user_column
 
-ORDERS = Roles((), ("user", "weight"), numbered="rank")
-POSITIONS = Roles((), ("user", "weight"))
+ORDERS = Roles((), ("user", "weight"), numbered="rank", row_is_user=True)
+POSITIONS = Roles((), ("user", "weight"), row_is_user=True)
 
 
 class Cells(NamedTuple):
@@ -50,7 +50,7 @@ def is_rank_matrix(source: Input, found: Mapping[str, Any]) -> bool:
 
     At least three columns and two rows: with fewer, numbers may be anything.
     """
-    names = [name for name in source.names if name not in found.values()]
+    names = item_columns(source.names, found)
     if len(names) < 3 or any(is_role_name(name) for name in names):
         return False
     if all(str(name).strip().isdigit() for name in names) or len(set(names)) < len(names):
@@ -72,7 +72,7 @@ def read_wide(
     """Read one row a user: rank_1, rank_2, … hold items, or each item's column its position."""
     ordered = numbered(source.names, "rank")
     ordered = [name for name in ordered if name not in picked.values()]
-    others = [name for name in source.names if name not in picked.values()]
+    others = item_columns(source.names, picked)
     if len(others) < 2:
         raise DataError(
             f"{source.title} has no ranking in it: give user, item, rank; user, ranking; user, "

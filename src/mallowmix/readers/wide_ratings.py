@@ -8,14 +8,14 @@ import pyarrow as pa
 
 from mallowmix.data.labels import as_column
 from mallowmix.errors import DataError, Option
-from mallowmix.readers.headers import Roles, is_role_name
+from mallowmix.readers.headers import Roles, is_role_name, item_columns
 from mallowmix.readers.inputs import Input, as_numbers
 from mallowmix.readers.rating_forms import STARS, reading_of_ratings
 from mallowmix.readers.reading import Reading, ReadOptions
 from mallowmix.readers.user_column import user_column
 from mallowmix.readers.wide_rankings import rows_are_users
 
-ROLES = Roles((), ("user",))
+ROLES = Roles((), ("user",), row_is_user=True)
 _SHOWN = 4  # names listed in a message
 
 
@@ -32,7 +32,7 @@ def read_wide_ratings(
     source: Input, picked: Mapping[str, Any], options: ReadOptions, form: str = "ratings"
 ) -> Reading:
     """Read one row a user, each item's column its rating; an empty cell is not rated."""
-    names = [name for name in source.names if name not in picked.values()]
+    names = item_columns(source.names, picked)
     taken = source.take(dict(picked) | {f"item {n}": name for n, name in enumerate(names)})
     stars = np.stack(
         [
@@ -80,7 +80,7 @@ def refuse_matrix(source: Input, columns: Mapping[str, Any] | None) -> None:
 
 def _numeric(source: Input, found: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
     """The columns of numbers, and the others; none where a name has a role in a long table."""
-    names = [name for name in source.names if name not in found.values()]
+    names = item_columns(source.names, found)
     if any(is_role_name(name) for name in names) or len(set(names)) < len(names):
         return [], names
     taken = source.take({str(n): name for n, name in enumerate(names)})
