@@ -414,7 +414,7 @@ def test_words_for_numbers():
         "100",
     ]
     assert words.at_most(0.002) == "fewer than 1" and words.at_most(0.1) == "at most 10"
-    assert words.at_least(0.998) == "over 99" and words.at_least(0.83) == "at least 83"
+    assert words.no_fewer_than(0.998) == "over 99" and words.no_fewer_than(0.83) == "at least 83"
     assert joined(["a"]) == "a" and joined(["a", "b", "c"]) == "a, b and c"
     assert words.rounded_percent(0.003) == "under 1\N{NO-BREAK SPACE}%"
 

@@ -63,7 +63,7 @@ def frame_kind(source: Any) -> str | None:
     return kind if kind in KINDS else None
 
 
-def rows_of(source: Any) -> Any:
+def frame_rows(source: Any) -> Any:
     """The rows of a dataframe, each a tuple; anything else as it is."""
     frame = nw.from_native(source, pass_through=True)
     return frame.rows() if isinstance(frame, nw.DataFrame) else source

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.data.frames import frame_kind, rows_of
+from mallowmix.data.frames import frame_kind, frame_rows
 from mallowmix.data.labels import text_of
 from mallowmix.data.text import a_or_an
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, map_step
@@ -77,7 +77,7 @@ def predict(
             f"The pairs are {a_or_an(type(pairs).__name__)}; they must be a list of two items "
             "each, as in [('tea', 'coffee')]."
         )
-    couples: tuple[Any, ...] = tuple(rows_of(pairs))
+    couples: tuple[Any, ...] = tuple(frame_rows(pairs))
     codes = pair_codes(model, couples)
     if comparisons is None:
         return Predictions(POPULATION, couples, _of_population(model, codes), frame_kind(pairs))

@@ -32,7 +32,7 @@ def at_most(share: float) -> str:
     return number if number.startswith("fewer") else f"at most {number}"
 
 
-def at_least(share: float) -> str:
+def no_fewer_than(share: float) -> str:
     """A bound of so many of 100, from below."""
     number = of_100(share)
     return number if number.startswith("over") else f"at least {number}"
@@ -135,7 +135,7 @@ def _common(found: Contents) -> list[str]:
         return []
     pair = found.agreed[0]
     both = f"{printable(pair.winner)} over {printable(pair.loser)}"
-    return [f"All tastes put {both}: in each, {at_least(pair.least)} of 100 choices."]
+    return [f"All tastes put {both}: in each, {no_fewer_than(pair.least)} of 100 choices."]
 
 
 def _mix(found: Contents) -> list[str]:
