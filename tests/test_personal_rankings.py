@@ -12,6 +12,7 @@ from mallowmix.engine import Block, ThreadEngine
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.infer.rankings_posterior import ranking_draws, rankings_probabilities
 from mallowmix.learn.rankings.rankings_em import fit_personal_rankings
+from mallowmix.model.dispersion import phi_from_distance
 from mallowmix.numerics import insertion_gibbs
 from tests.test_utilities import block_of
 
@@ -145,6 +146,17 @@ def test_planted_rankings_are_found_and_predicted():
     for sigma, reference in zip(found.sigma, references, strict=True):
         assert discordant(sigma, np.argsort(reference)) <= 3  # of 66 pairs
     assert np.abs(found.phi - 0.6).max() < 0.06 and found.error_rate < 0.01
+
+
+def test_one_person_is_one_beside_two_of_no_preference():
+    """Somebody who names the whole order ten times lies at distance 0; two more, who prefer
+    nothing, at half the greatest distance: however many passes are added up, φ has the mean 5 of
+    the 15 pairs of six items at most.
+    """
+    block = block_of([[*itertools.combinations(range(6), 2)] * 10], 6)
+    start = mm.RankingsModel([np.arange(6)], [0.5], [1.0], 0.05, range(6))
+    found = fit_personal_rankings([block], start, ThreadEngine(1))
+    assert np.isclose(found.phi[0], phi_from_distance(6, 5.0), rtol=1e-3)
 
 
 def test_wrong_parameters_are_refused():

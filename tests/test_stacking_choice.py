@@ -8,7 +8,7 @@ import pytest
 import mallowmix as mm
 from benchmarks import simulated_people
 from mallowmix.engine import ThreadEngine, make_blocks, some_users
-from mallowmix.fitting.stacking.held_out_users import make_folds
+from mallowmix.fitting.stacking.held_out_users import make_folds, mean_loss
 from mallowmix.fitting.stacking.member_choice import Judged, as_few_as_will_do, pool_weights
 from mallowmix.fitting.stacking.utilities_search import utilities_candidates
 from mallowmix.model.utilities_model import UtilitiesModel
@@ -89,6 +89,27 @@ def test_the_search_stops_where_more_factors_do_not_help():
     assert tried[0] == (1, 2) and len(tried) <= 4
     assert all(isinstance(member, UtilitiesModel) for each in found for member in each.members)
     assert isinstance(found[0].finish(), UtilitiesModel)
+
+
+def test_no_factors_are_tried_where_two_are_the_most_that_help():
+    """200 people who compare six of 40 items, each with utilities of its own: what two factors
+    find there is noise.
+    """
+    random = np.random.default_rng(4)
+    u = random.normal(size=40) + random.normal(0, 1, (200, 40))
+    shown = [random.permutation(40)[:6] for _ in range(200)]
+    ordered = [own[np.argsort(-u[m, own])] for m, own in enumerate(shown)]
+    rows = [(m, i, j) for m, own in enumerate(ordered) for i, j in itertools.combinations(own, 2)]
+    votes = mm.Comparisons.from_codes(*np.array(rows).T, None, range(40), range(200))
+    folds = make_folds(votes, 0)
+    found = utilities_candidates(folds, make_blocks(votes), votes.items, 0, ThreadEngine(1))
+    loss = {
+        each.members[0].n_factors: np.mean(
+            [mean_loss(f.held_out, p) for f, p in zip(folds, each.probabilities, strict=True)]
+        )
+        for each in reversed(found)
+    }
+    assert loss[0] < loss[2] - 0.002
 
 
 @pytest.mark.parametrize(("n", "n_folds"), [(90, 3), (400, 2), (1000, 1)])

@@ -1,7 +1,8 @@
 """Which mixtures of Gaussian utilities to try: more factors, or more components, while they help.
 
 The search begins with one component and few factors. It takes more factors as long as the held-out
-users are predicted better. Where the fewest factors are best, it takes more components likewise;
+users are predicted better. Where the fewest factors are best, it tries none (people who say little
+about many items do not show what goes together), and more components as long as they help;
 elsewhere components would only repeat what factors say. So no list has an end that the best could
 lie at, and what does not help costs one try.
 """
@@ -60,21 +61,25 @@ def utilities_candidates(
     tried: dict[tuple[int, int], Candidate] = {}
     losses: dict[tuple[int, int], Array] = {}
 
-    def gains(K: int, r: int, before: tuple[int, int] | None) -> bool:
+    def gains(K: int, r: int, before: tuple[int, int] | None = None) -> bool:
         each = _try(folds, everyone, starts, K, r, items, seed, engine)
         tried[K, r], losses[K, r] = each, _losses(folds, each)
         return before is None or bool((losses[K, r] < losses[before] - _LEAST_GAIN).any())
 
-    factors, before = _factors(len(items)), None
-    for r in factors:
-        if not gains(1, r, before):
+    fewest, *more = _factors(len(items))
+    gains(1, fewest)
+    best = fewest
+    for r in more:
+        if not gains(1, r, (1, best)):
             break
-        before = 1, r
-    n_users = min(fold.train.n_users for fold in folds)
-    if before == (1, factors[0]):
+        best = r
+    if best == fewest:
+        if best and gains(1, 0, (1, best)) and losses[1, 0].sum() < losses[1, best].sum():
+            best = 0
+        n_users = min(fold.train.n_users for fold in folds)
         for previous, K in itertools.pairwise(_COMPONENTS):
             few = n_users < _USERS_PER_COMPONENT * K
-            if few or not gains(K, factors[0], (previous, factors[0])):
+            if few or not gains(K, best, (previous, best)):
                 break
     return list(tried.values())
 

@@ -2,8 +2,9 @@
 
 The M-step is a regression for each item over the users who compared it, with as many unknowns as
 components and factors; users who did not compare an item say nothing about it and do not slow it
-down. With pseudo-users that pull means to those of all users, loadings to 0 and an item's variance
-to that of the others:
+down. With pseudo-users that pull means to those of all users (a single component's to 0: few people
+who rank alike by chance would else be believed), loadings to 0 and an item's variance to that of
+the others:
 
     w_i = (A_i + Λ)⁻¹ (b_i + Λ w⁰_i)
     ψ_i = (E_i + c ψ̄) / (n_i + c)
@@ -63,7 +64,7 @@ def utilities_path(
         The log-likelihood per user, before the round.
     """
     now, state, before = start, None, -np.inf
-    centre = np.exp(start.log_shares) @ start.means
+    centre = np.exp(start.log_shares) @ start.means * (len(start.means) > 1)
     for _ in range(n_rounds):
         total, state = engine.reduce(utilities_pass, blocks, now, state)
         sums = UtilitiesSums(*total)
