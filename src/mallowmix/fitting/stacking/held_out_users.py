@@ -190,6 +190,32 @@ def _chained(starts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
     return np.r_[0, np.cumsum(sizes)].astype(np.int64)
 
 
+def first_users(held_out: HeldOut, n_users: int) -> HeldOut:
+    """Take the first of these users; several masks of one user count as several.
+
+    Parameters
+    ----------
+    held_out : HeldOut
+        Users with hidden comparisons.
+    n_users : int
+        How many of them at most.
+
+    Returns
+    -------
+    HeldOut
+    """
+    block, queries = held_out.block, held_out.queries
+    n = min(n_users, block.n_users)
+    rows, hidden = slice(0, int(block.starts[n])), slice(0, int(queries.starts[n]))
+    some = Block(
+        0, block.n_items, block.starts[: n + 1], block.pair[rows], block.weight[rows],
+        block.user_weight[:n],
+    )  # fmt: skip
+    asked = Queries(queries.starts[: n + 1], queries.pair[hidden])
+    category, counts = held_out.category[hidden], held_out.counts[hidden]
+    return HeldOut(some, asked, category, counts, min(n, held_out.n_users))
+
+
 def mean_loss(held_out: HeldOut, probability: Array) -> float:
     """Return the mean log-loss, over users and categories of pairs.
 

@@ -17,6 +17,7 @@ from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, Engine
 from mallowmix.fitting.stacking.candidates import Candidate, fold_predictions
 from mallowmix.fitting.stacking.held_out_users import Fold, category_losses
+from mallowmix.fitting.stacking.utilities_scale import best_scale, rescaled_candidate
 from mallowmix.learn.utilities.initial_loadings import InitialUtilities, initial_utilities
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.learn.utilities.utilities_em import learn_utilities
@@ -29,8 +30,9 @@ _FACTORS = (2, 5, 8, 12, 18)
 _COMPONENTS = (1, 3, 8, 20)
 _LEAST_GAIN = 0.0005  # in the log-loss of some category of pairs, for which the search goes on
 _USERS_PER_COMPONENT = 25
-_FEW_USERS = 900  # to learn from: more rounds, and the member that is used begins anew
-_ROUNDS, _FINAL_ROUNDS, _MANY_ROUNDS = 7, 4, 12
+_FEW_USERS = 900  # to learn from: the member that is used begins anew
+_LEAST_ROUNDS, _MOST_ROUNDS, _ROUND_MEANS = 7, 24, 300  # of EM: 300 / KQ, between these,
+_FEW_USERS_ROUNDS = 12  # and at least so many where few users teach
 _WIDE = 4.0  # the variance of utilities of people who are like nobody else
 
 
@@ -81,12 +83,19 @@ def utilities_candidates(
             few = n_users < _USERS_PER_COMPONENT * K
             if few or not gains(K, best, (previous, best)):
                 break
-    return list(tried.values())
+    nearest = min(losses, key=lambda at: float(losses[at].sum()))
+    scale = best_scale(folds, tried[nearest].members)
+    return [rescaled_candidate(each, folds, scale) for each in tried.values()]
 
 
 def _factors(n_items: int) -> list[int]:
     """The numbers of factors that are tried: fewer than half of the items."""
     return [r for r in _FACTORS if r < n_items / 2] or [0]
+
+
+def _rounds(n_means: int) -> int:
+    """How many rounds of EM: with few items and components a round is cheap."""
+    return min(max(_LEAST_ROUNDS, _ROUND_MEANS // n_means), _MOST_ROUNDS)
 
 
 def _losses(folds: Sequence[Fold], candidate: Candidate) -> Array:
@@ -107,10 +116,11 @@ def _try(
 ) -> Candidate:
     """Learn on each fold; with many users, the member that is used goes on from there."""
     few = sum(block.n_users for block in everyone) < _FEW_USERS
+    n_rounds = max(_rounds(K * len(items)), _FEW_USERS_ROUNDS if few else 0)
 
     def learnt(blocks: list[Block], start: InitialUtilities) -> UtilitiesParameters:
         first = start.parameters(initial_means(blocks, len(items), K, seed), r)
-        return learn_utilities(blocks, first, engine, _MANY_ROUNDS if few else _ROUNDS)
+        return learn_utilities(blocks, first, engine, n_rounds)
 
     found = [learnt(fold.blocks, start) for fold, start in zip(folds, starts, strict=True)]
     models = tuple(as_utilities_model(each, items) for each in found)
@@ -120,7 +130,8 @@ def _try(
         if few:
             start = initial_utilities(everyone, len(items), engine)
             return as_utilities_model(learnt(list(everyone), start), items)
-        return as_utilities_model(learn_utilities(everyone, found[0], engine, _FINAL_ROUNDS), items)
+        last = learn_utilities(everyone, found[0], engine, 1 + n_rounds // 2)
+        return as_utilities_model(last, items)
 
     return Candidate(tuple(fold_predictions(*each) for each in parts), finish, models)
 
