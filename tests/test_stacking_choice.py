@@ -1,6 +1,7 @@
 """What the predictor is made of: which members stay, how many factors, and people like nobody."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,12 @@ from benchmarks import simulated_people
 from mallowmix.engine import ThreadEngine, make_blocks, some_users
 from mallowmix.fitting.stacking.candidates import fold_predictions
 from mallowmix.fitting.stacking.held_out_users import first_users, make_folds, mean_loss
-from mallowmix.fitting.stacking.member_choice import Judged, as_few_as_will_do, pool_weights
+from mallowmix.fitting.stacking.member_choice import (
+    Judged,
+    as_few_as_will_do,
+    judged_by,
+    pool_weights,
+)
 from mallowmix.fitting.stacking.utilities_scale import UtilitiesScale, best_scale, rescaled
 from mallowmix.fitting.stacking.utilities_search import utilities_candidates
 from mallowmix.model.utilities_model import UtilitiesModel
@@ -88,7 +94,7 @@ def test_the_search_stops_where_more_factors_do_not_help():
     folds = make_folds(votes, 0)
     found = utilities_candidates(folds, make_blocks(votes), votes.items, 0, ThreadEngine(1))
     tried = [(each.members[0].n_components, each.members[0].n_factors) for each in found]
-    assert tried[0] == (1, 2) and len(tried) <= 4
+    assert tried[0] == (1, 2) and len(tried) <= 5
     assert all(isinstance(member, UtilitiesModel) for each in found for member in each.members)
     assert isinstance(found[0].finish(), UtilitiesModel)
 
@@ -123,7 +129,7 @@ def test_scales_put_right_what_was_spoilt():
     found = utilities_candidates(folds, make_blocks(votes), votes.items, 0, ThreadEngine(1))
     spoilt = UtilitiesScale(loadings=0.25, variances=4.0)
     wrong = [rescaled(member, spoilt) for member in found[0].members]
-    scale = best_scale(folds, wrong)
+    scale = best_scale(folds, wrong, known=False)
     assert scale.loadings > 2 and scale.variances < 0.5
 
     def loss(members):
@@ -134,12 +140,22 @@ def test_scales_put_right_what_was_spoilt():
     assert right < loss(wrong) - 0.02 and right < loss(found[0].members) + 0.003
 
 
+def test_utilities_for_known_items_must_add_more_than_noise_elsewhere():
+    """Made for items that were compared before, they are measured as another kind is."""
+    votes = people_with_factors(300)
+    folds = make_folds(votes, 0)
+    found = utilities_candidates(folds, make_blocks(votes), votes.items, 0, ThreadEngine(1))
+    assert [each.for_known for each in found[:-1]] == [False] * (len(found) - 1)
+    known = [replace(found[0], for_known=True)]
+    assert judged_by([*found[:1], *known], folds).utilities.tolist() == [True, False]
+
+
 def test_few_people_leave_the_scales_alone():
     """Nine people, three of whom judge at a time, say nothing about three factors."""
     votes = people_with_factors(9)
     folds = make_folds(votes, 0)
     found = utilities_candidates(folds, make_blocks(votes), votes.items, 0, ThreadEngine(1))
-    scale = best_scale(folds, found[0].members)
+    scale = best_scale(folds, found[0].members, known=True)
     assert all(0.5 < factor < 2 for factor in scale)
 
 

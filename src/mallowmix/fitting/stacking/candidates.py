@@ -45,11 +45,15 @@ class Candidate:
         Learns the member on all users.
     members : tuple of members
         For each fold, the model that predicted.
+    for_known : bool
+        Whether it was made for items that a user has compared before: elsewhere it must add more
+        than noise to the others.
     """
 
     probabilities: tuple[Array, ...]
     finish: Callable[[], Member]
     members: tuple[Member, ...]
+    for_known: bool = False
 
 
 def fold_predictions(fold: Fold, member: Member) -> Array:

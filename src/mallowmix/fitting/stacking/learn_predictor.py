@@ -33,7 +33,7 @@ from mallowmix.learn.population_scores import win_rate_draws
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.model.fit_report import MemberScore, PredictorTrace
 from mallowmix.model.fitted_model import FittedModel
-from mallowmix.model.predictor import Member, Predictor, member_name
+from mallowmix.model.predictor import Predictor, member_name
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.stacking import pooled
 from mallowmix.typing import Array, Progress
@@ -91,7 +91,8 @@ def learn_predictor(
     weights = pool_weights(judged.take(kept))
     evidence = evidence_weights(folds, [candidates[j] for j in kept], weights)
     members = tuple(candidates[j].finish() for j in kept)
-    trace = _trace(judged.take(kept), weights, folds, members)
+    names = [_name(candidates[j]) for j in kept]
+    trace = _trace(judged.take(kept), weights, folds, names)
     draws = win_rate_draws(make_blocks(users), users.n_items, engine, seed)
     return Predictor(members, weights, draws, evidence), trace
 
@@ -138,15 +139,19 @@ def _unlike_anybody(candidates: Sequence[Candidate], folds: Sequence[Fold]) -> C
     return widened(utilities[0], folds)
 
 
+def _name(candidate: Candidate) -> str:
+    name = member_name(candidate.members[0])
+    return f"{name}, for items compared before" if candidate.for_known else name
+
+
 def _trace(
-    judged: Judged, weights: Array, folds: Sequence[Fold], members: Sequence[Member]
+    judged: Judged, weights: Array, folds: Sequence[Fold], names: Sequence[str]
 ) -> PredictorTrace:
     total = judged.counts.sum()
     pool = pooled(judged.table, weights, judged.category)
     losses = -(judged.counts @ np.log(judged.table)) / total
     scores = tuple(
-        MemberScore(member_name(member), float(losses[n]), _three(weights[:, n]))
-        for n, member in enumerate(members)
+        MemberScore(name, float(losses[n]), _three(weights[:, n])) for n, name in enumerate(names)
     )
     return PredictorTrace(
         log_loss=float(-(judged.counts @ np.log(pool)) / total),

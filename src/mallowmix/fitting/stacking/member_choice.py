@@ -42,7 +42,7 @@ class Judged(NamedTuple):
     user : (n,) array of int
         Whose each is, over all folds and masks.
     utilities : (J,) array of bool
-        Which candidates are Gaussian utilities.
+        Which candidates are Gaussian utilities, made for all items.
     """
 
     table: Array
@@ -105,8 +105,12 @@ def judged_by(candidates: Sequence[Candidate], folds: Sequence[Fold]) -> Judged:
         np.concatenate([part.counts for part in parts]),
         np.concatenate([part.category for part in parts]),
         np.concatenate([own + first for own, first in zip(users, before, strict=True)]),
-        np.array([isinstance(each.members[0], UtilitiesModel) for each in candidates]),
+        np.array([_are_utilities(each) for each in candidates]),
     )
+
+
+def _are_utilities(candidate: Candidate) -> bool:
+    return isinstance(candidate.members[0], UtilitiesModel) and not candidate.for_known
 
 
 def pool_weights(judged: Judged) -> Array:

@@ -4,7 +4,9 @@ Laplace's approximation puts a user's utilities where they are most probable, wh
 mean than they are on average, the more so the less the user says. Means and variances that EM
 learns from such utilities are off, and so are predictions from them. Three factors put most of it
 right: s ← c_s s, V ← √c_V V, ψ ← c_ψ ψ. They are those under which held-out users are predicted
-best, found one after the other with smaller and smaller steps; a few pseudo-users pull them to 1.
+best, found one after the other with smaller and smaller steps, and pulled to 1 a little. They are
+not the same for items that a user has compared before (how consistent is one person?) and for items
+that are new to the user (how alike are people?).
 """
 
 import itertools
@@ -15,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mallowmix.fitting.stacking.candidates import Candidate, fold_predictions
-from mallowmix.fitting.stacking.held_out_users import Fold, first_users, mean_loss
-from mallowmix.model.predictor import Member
+from mallowmix.fitting.stacking.held_out_users import Fold, HeldOut, first_users, mean_loss
+from mallowmix.model.predictor import N_CATEGORIES, Member
 from mallowmix.model.utilities_model import UtilitiesModel
 
 _JUDGES = 400  # held-out users, masks counted apart, by whom the scales are judged
@@ -81,7 +83,13 @@ def rescaled_candidate(
     return Candidate(found, lambda: rescaled(candidate.finish(), scale), members)
 
 
-def best_scale(folds: Sequence[Fold], members: Sequence[Member]) -> UtilitiesScale:
+def best_scale(
+    folds: Sequence[Fold],
+    members: Sequence[Member],
+    *,
+    known: bool,
+    start: UtilitiesScale | None = None,
+) -> UtilitiesScale:
     """Find the scales under which held-out users are predicted best.
 
     Parameters
@@ -90,17 +98,18 @@ def best_scale(folds: Sequence[Fold], members: Sequence[Member]) -> UtilitiesSca
         The users who judge.
     members : sequence of UtilitiesModel
         For each fold, the model that was learnt on its other users.
+    known : bool
+        Whether pairs count of which the user has compared both items before, or the others.
+    start : UtilitiesScale, optional
+        What is best for a model like it: then only the largest step is tried, once.
 
     Returns
     -------
     UtilitiesScale
     """
     share = max(1, _JUDGES // len(folds))
-    parts = [fold._replace(held_out=first_users(fold.held_out, share)) for fold in folds]
-    n_judges = sum(
-        min(part.held_out.block.n_users, fold.held_out.n_users)
-        for part, fold in zip(parts, folds, strict=True)
-    )
+    parts = [fold._replace(held_out=_judges(fold.held_out, share, known)) for fold in folds]
+    n_judges = sum(part.held_out.n_users for part in parts)
 
     def cost(scale: UtilitiesScale) -> float:
         each = (
@@ -114,9 +123,10 @@ def best_scale(folds: Sequence[Fold], members: Sequence[Member]) -> UtilitiesSca
         for name in UtilitiesScale._fields
         if name != "loadings" or any(_factors(member) for member in members)
     ]
-    best, least = UtilitiesScale(), cost(UtilitiesScale())
-    for step in _STEPS:
-        for _ in range(_CYCLES):
+    best = start or UtilitiesScale()
+    least = cost(best)
+    for step in _STEPS[:1] if start else _STEPS:
+        for _ in range(1 if start else _CYCLES):
             before = least
             for name, factor in itertools.product(names, (step, 1 / step)):
                 while (value := cost(_moved(best, name, factor))) < least:
@@ -124,6 +134,13 @@ def best_scale(folds: Sequence[Fold], members: Sequence[Member]) -> UtilitiesSca
             if least == before:
                 break
     return best
+
+
+def _judges(held_out: HeldOut, n_users: int, known: bool) -> HeldOut:
+    """Some of the held-out users, of whose comparisons only one kind counts."""
+    some = first_users(held_out, n_users)
+    kind = (some.category == N_CATEGORIES - 1) == known
+    return some._replace(counts=np.where(kind, some.counts, 0.0))
 
 
 def _moved(scale: UtilitiesScale, name: str, factor: float) -> UtilitiesScale:

@@ -83,9 +83,27 @@ def utilities_candidates(
             few = n_users < _USERS_PER_COMPONENT * K
             if few or not gains(K, best, (previous, best)):
                 break
-    nearest = min(losses, key=lambda at: float(losses[at].sum()))
-    scale = best_scale(folds, tried[nearest].members)
-    return [rescaled_candidate(each, folds, scale) for each in tried.values()]
+    return _rescaled(tried, min(losses, key=lambda at: float(losses[at].sum())), folds)
+
+
+def _rescaled(
+    tried: dict[tuple[int, int], Candidate], nearest: tuple[int, int], folds: Sequence[Fold]
+) -> list[Candidate]:
+    """All that were tried, rescaled for new items, and the nearest for known items too."""
+    best = tried[nearest]
+    scale = best_scale(folds, best.members, known=False)
+    known = best_scale(folds, best.members, known=True)
+    found = [
+        rescaled_candidate(
+            each,
+            folds,
+            scale if each is best else best_scale(folds, each.members, known=False, start=scale),
+        )
+        for each in tried.values()
+    ]
+    if known == scale:
+        return found
+    return [*found, replace(rescaled_candidate(best, folds, known), for_known=True)]
 
 
 def _factors(n_items: int) -> list[int]:
