@@ -103,7 +103,7 @@ def test_people_of_whom_nothing_is_known(files, tmp_path):
     )
     assert "Nothing is known of 1 person" in run("weights", files[0], "more.csv", *options)[0]
     _, error = run("weights", files[0], "more.csv", "--columns", "user=judge", code=1)
-    assert "1 of the 3 items are unknown: 'x'" in error and "--unknown-items drop" in error
+    assert "1 of the 3 items is unknown: 'x'" in error and "--unknown-items drop" in error
 
 
 # ---- predict ----

@@ -118,7 +118,7 @@ def test_unknown_items_are_an_error_or_left_out(method):
     user, winner, loser = list("uuuvvv"), list("aabaab"), list("zzcbcc")
     people = mm.Comparisons.from_arrays(user, winner, loser)
     model = mm.M4.from_orders([list("abc"), list("cab")], 0.3, 0.5)
-    with pytest.raises(DataError, match="1 of the 4 items are unknown: 'z'"):
+    with pytest.raises(DataError, match="1 of the 4 items is unknown: 'z'"):
         mm.heldout(model, people, method)
     kept = mm.Comparisons.from_codes(
         [0, 1, 1, 1], [1, 0, 0, 1], [2, 1, 2, 2], None, list("abc"), list("uv")

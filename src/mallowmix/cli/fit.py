@@ -256,7 +256,7 @@ def _print_result(
     )
     trace = model.report.spectral
     if trace is not None and trace.choice_of_k is not None:
-        echo(f"Why this many: {trace.choice_of_k}")
+        echo(f"Why {trace.choice_of_k}")
     echo("")
     screen().print(components_table(model, n_top))
     if model.report.predictor is not None:
