@@ -86,7 +86,7 @@ def _gain(found: AgainstOne) -> str:
     )
     more = f"{right:.1f} more than one ranking for everybody, give or take {error:.1f}"
     if found.unclear and right > 0:
-        return f"{said}, {more}: that may be chance ({likely})."
+        return f"{said}, {more}. With how sure it was, that may be chance ({likely})."
     if found.better:
         return f"{said}, {more}: taste matters here ({likely})."
     if found.gain < -CLEAR * found.gain_error:
