@@ -91,3 +91,21 @@ def test_notes_speak_of_one_component_and_of_several():
     assert both.startswith("The data does not pin down components 1 and 2: ")
     one = optima_note(np.array([0.0, 0.4]), ["", "Spicy"])
     assert one.startswith("Component 2 (Spicy) is unstable: ")
+
+
+def test_small_numbers_are_in_the_singular_and_wrong_files_are_named(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    (folder / "one.csv").write_text("user,winner,loser\nann,tea,milk\n")
+    (folder / "empty.m4").touch()
+    said = {
+        "fit one.csv -o one.m4": "How many there are is not known: 1 person is too few",
+        "compare one.csv": "There is 1 person with comparisons",
+        "show empty.m4": "empty.m4 is empty, and no model",
+        "serve --items one.csv --check": "one.csv holds comparisons, not items",
+        "update dishes.m4 one.csv": "has none of the 2 items of these comparisons, such as 'milk'",
+    }
+    before = (folder / "dishes.m4").read_bytes()
+    for typed, expected in said.items():
+        done = CliRunner().invoke(app, typed.split(), env={"COLUMNS": "300", "NO_COLOR": "1"})
+        assert expected in " ".join((done.stdout + done.stderr).split()), typed
+    assert (folder / "dishes.m4").read_bytes() == before
