@@ -119,7 +119,7 @@ def test_one_person_has_no_standard_error(files, tmp_path):
 def test_unknown_items(files, tmp_path):
     (tmp_path / "more.csv").write_text("user,winner,loser\nu,a,b\nu,b,z\n")
     _, error = run("heldout", files[0], tmp_path / "more.csv", code=1)
-    assert "1 of the 3 items are unknown: 'z'" in error and "--unknown-items drop" in error
+    assert "1 of the 3 items is unknown: 'z'" in error and "--unknown-items drop" in error
     out, _ = run("heldout", files[0], tmp_path / "more.csv", "--unknown-items", "drop", "--json")
     assert math.isclose(json.loads(out)["n_comparisons"], 1)
 

@@ -103,7 +103,7 @@ def test_people_of_whom_nothing_is_known(files, tmp_path):
     )
     assert "Nothing is known of 1 person" in run("weights", files[0], "more.csv", *options)[0]
     _, error = run("weights", files[0], "more.csv", "--columns", "user=judge", code=1)
-    assert "1 of the 3 items are unknown: 'x'" in error and "--unknown-items drop" in error
+    assert "1 of the 3 items is unknown: 'x'" in error and "--unknown-items drop" in error
 
 
 # ---- predict ----
@@ -247,7 +247,7 @@ def test_the_population_and_everybody(files, votes):
 def test_a_wrong_name_brings_the_nearest(files):
     for command in ("rank", "next-pair"):
         _, error = run(command, *files, "--user", "u7", code=1)
-        assert "votes.parquet has no user 'u7': did you mean 'u17' or 'u07'?" in error
+        assert "votes.parquet has no user 'u7': did you mean 'u07'?" in error
         assert (
             "has no user 'Ωmega': there are 25 others, such as "
             in run(command, *files, "--user", "Ωmega", code=1)[1]

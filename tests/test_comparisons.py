@@ -262,7 +262,7 @@ class TestViews:
         with pytest.raises(DataError) as caught:
             small().with_items(["tea", "milk"])
         assert str(caught.value) == (
-            "1 of the 3 items are unknown: 'water'. "
+            "1 of the 3 items is unknown: 'water'. "
             'Leave their comparisons out with unknown_items="drop", or fit a model that knows them.'
         )
         dropped = small().with_items(["tea", "milk"], unknown_items="drop")

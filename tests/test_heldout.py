@@ -52,6 +52,39 @@ def test_both_likelihoods_agree_with_quadrature_within_their_stated_error():
         assert found.log_likelihood_per_comparison == pytest.approx(exact, abs=slack)
 
 
+def test_each_users_own_score_has_a_label_and_is_a_table_of_the_callers_kind():
+    """A user's likelihood does not depend on who else is there: sums of rows are the score."""
+    pandas = pytest.importorskip("pandas")
+    rows = PEOPLE.to_frame("pandas")
+    nobody = "nobody" + rows["user"].astype(str)
+    found = mm.heldout(TWO, rows.assign(user=nobody), "importance")
+    frame = found.to_frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert set(frame["user"]) == set(nobody)
+    sums = frame[["log_likelihood", "n_comparisons"]].sum()
+    assert sums["n_comparisons"] == PEOPLE.n_comparisons
+    mean = sums["log_likelihood"] / sums["n_comparisons"]
+    assert mean == pytest.approx(found.log_likelihood_per_comparison)
+    third = frame.iloc[3]
+    exact = log_marginal(TWO, PEOPLE, PEOPLE.users.tolist().index(third["user"][6:]))
+    assert third["log_likelihood"] == pytest.approx(exact, abs=0.1)
+    assert third["log_likelihood_per_comparison"] == pytest.approx(exact / 8, abs=0.02)
+    assert f"{found.log_likelihood_per_comparison:.4f}" in found._repr_html_()
+
+
+def test_a_user_of_whom_nothing_is_held_out_has_a_row_without_a_score():
+    rows = [("ann", "a", "b"), *(("bob", "abcd"[i], "abcd"[i + 1]) for i in range(3))] * 2
+    frame = mm.heldout(TWO, [*rows, ("one", "a", "b")], "completion").to_frame("pandas")
+    one = frame.set_index("user").loc["one"]
+    assert one["n_comparisons"] == 0 and np.isnan(one["log_likelihood_per_comparison"])
+    assert frame.set_index("user").loc["bob", "log_likelihood"] < 0
+
+
+def test_a_score_that_does_not_say_whose_it_is_is_no_table():
+    with pytest.raises(DataError, match="does not say whose it is"):
+        completion(TWO, PEOPLE).to_frame()
+
+
 def test_the_standard_error_is_over_people():
     """σ̂ of a ratio of sums, from the exact likelihood of each person; what Monte-Carlo noise adds
     is a hundredth of it.
@@ -85,7 +118,7 @@ def test_unknown_items_are_an_error_or_left_out(method):
     user, winner, loser = list("uuuvvv"), list("aabaab"), list("zzcbcc")
     people = mm.Comparisons.from_arrays(user, winner, loser)
     model = mm.M4.from_orders([list("abc"), list("cab")], 0.3, 0.5)
-    with pytest.raises(DataError, match="1 of the 4 items are unknown: 'z'"):
+    with pytest.raises(DataError, match="1 of the 4 items is unknown: 'z'"):
         mm.heldout(model, people, method)
     kept = mm.Comparisons.from_codes(
         [0, 1, 1, 1], [1, 0, 0, 1], [2, 1, 2, 2], None, list("abc"), list("uv")

@@ -229,7 +229,7 @@ class TestLikelihood:
             DataError, match=r"^theta has shape \(2,\); it must be \(2, 2\), one row a user"
         ):
             tastes().log_likelihood(self.rows(), [0.5, 0.5])
-        with pytest.raises(DataError, match=r"^1 of the 2 items are unknown: 'beer'"):
+        with pytest.raises(DataError, match=r"^1 of the 2 items is unknown: 'beer'"):
             tastes().log_likelihood(Comparisons.from_arrays(["a"], ["tea"], ["beer"]), [[0.5, 0.5]])
 
 

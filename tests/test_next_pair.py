@@ -143,7 +143,7 @@ def test_the_same_question_each_time_and_for_weights_as_repeats():
 
 def test_unknown_items_and_small_models():
     votes = mm.Comparisons.from_arrays(["u", "u"], ["a", "x"], ["b", "a"])
-    with pytest.raises(DataError, match="1 of the 3 items are unknown: 'x'"):
+    with pytest.raises(DataError, match="1 of the 3 items is unknown: 'x'"):
         mm.next_pair(TWO, votes)
     known = mm.Comparisons.from_arrays(["u"], ["a"], ["b"])
     assert mm.next_pair(TWO, votes, unknown_items="drop") == mm.next_pair(TWO, known)

@@ -40,6 +40,7 @@ def results(model, votes):
         "groups": mm.compare_groups(model, votes, groups, n_permutations=20),
         "diagnosis": mm.diagnose(model, votes, n_simulations=1, refit=False),
         "data report": mm.check(votes, 2),
+        "held-out score": mm.heldout(model, votes, "completion"),
     }
 
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,9 +10,10 @@ import pytest
 import mallowmix as mm
 from mallowmix.data.short_labels import short_labels
 from mallowmix.plots.simplex_layout import corners
-from mallowmix.report import figures, given_data, make_report, mixture_figures
+from mallowmix.report import figures, given_data, make_report, mixture_figures, prediction_text
 from mallowmix.report import page_parts as parts
 from mallowmix.report import report_text as words
+from mallowmix.report.data_limits import said_plainly
 from mallowmix.report.lanes import lanes
 from mallowmix.report.leaderboard_rows import leaderboard_rows
 from tests.command_line import run
@@ -250,3 +252,61 @@ def test_one_ranking_is_not_called_tastes():
     text = Text(make_report(model, model.sample(40, 12, seed=1).comparisons, **QUICK).html())
     assert "by the ranking alone" in text.of("predicted")
     assert "This ranking" in text.of("predicted") and "tastes" not in text.of("predicted").lower()
+
+
+def test_a_gain_that_may_be_chance_is_neither_claimed_nor_denied(alike):
+    """2 tastes may predict a little better: then the page says that this is not shown."""
+    found = alike.contents
+    judged = replace(found.against_one, gain=0.02, gain_error=0.015, right=0.02, right_error=0.02)
+    unclear = replace(found, diagnosis=replace(found.diagnosis, predictions=judged))
+    assert judged.unclear and unclear.no_gain
+    said = "2 tastes; that they predict people better than one ranking is not shown"
+    assert words.headline(unclear) == said
+    assert "may be chance" in words.in_short(unclear)[0]
+    assert "2.0 more than one ranking" in prediction_text.judged(judged, 2)[2]
+    assert "may be chance" in prediction_text.judged(judged, 2)[2]
+    equal = replace(judged, gain=-0.001)
+    assert "one ranking does as well" in prediction_text.judged(equal, 2)[2]
+
+
+def test_where_tastes_are_a_hint_no_share_of_noise_is_claimed(alike, dishes):
+    assert "is noise" not in " ".join(words.in_short(alike.contents))
+    assert "is noise" in " ".join(words.in_short(dishes.contents))
+
+
+def test_two_tastes_are_bars_and_three_are_dots(alike, dishes):
+    assert words.mixing_note(alike.contents, 12).startswith("Bars count people; a typical")
+    assert words.mixing_note(dishes.contents, 20).startswith("Every dot is a person; a typical")
+
+
+def test_rankings_are_pairs_that_were_decided_not_choices_that_were_made(dishes):
+    found = dishes.contents
+    ranks = mm.read({"user": ["a", "b"], "ranking": ["x > y > z"] * 2}).comparisons
+    assert "a typical person decided 3 pairs" in words.mixing_note(
+        replace(found, comparisons=ranks), 3
+    )
+
+
+def test_one_ranking_is_not_called_a_taste_either():
+    votes = planted(6, 1, 0.4, 1.0).sample(60, 12, seed=1).comparisons
+    model = mm.fit(votes, 1, predictor=False, seed=0)
+    text = Text(make_report(model, votes, **QUICK).html())
+    assert words.taste(model, 1) == "the one ranking"
+    assert words.taste(model.named(["plain"]), 1) == "taste 1 (plain)"
+    assert "Taste 1" not in text.of("tastes") and "taste 1" not in text.of("support")
+    assert "Everybody" in text.of("tastes")
+
+
+def test_a_name_that_ends_in_a_full_stop_gets_no_second_one():
+    orders = [["F.F.", "F.G.", "Lab", "G.P."], ["G.P.", "Lab", "F.G.", "F.F."]]
+    votes = mm.M4.from_orders(orders, phi=0.2).sample(60, 12, seed=1).comparisons
+    html = make_report(mm.fit(votes, 2, predictor=False, seed=0), votes, **QUICK).html()
+    said = Text(html).of("apart")
+    assert ".." not in said and "Things that divide people most" in said
+
+
+def test_warnings_are_in_the_words_of_the_report():
+    said = "3 users made fewer than two comparisons: they are left out of the moments."
+    plain = "3 people made fewer than two choices: they are left out of the fit."
+    assert said_plainly(said) == plain
+    assert said_plainly("'a comparison' never loses.") == "'a comparison' never loses."

@@ -185,7 +185,7 @@ class TestMessages:
             (
                 {"prior": "gauss"},
                 OptionError,
-                r"^prior is 'gauss'; it must be 'dirichlet', 'vertices', 'logistic-normal'",
+                r"^prior is 'gauss'; it must be one of 'dirichlet', 'vertices', 'logistic-normal'",
             ),
             (
                 {"prior": [[1, 0]]},

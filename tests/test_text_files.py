@@ -430,8 +430,12 @@ def test_a_blank_session_is_named(tmp_path):
     path.write_text(
         "user,session,item,rank\nann,s1,tea,1\nann,s1,milk,2\nann,,tea,2\nann,,milk,1\n"
     )
-    with pytest.raises(DataError, match="line 4: the list is missing"):
+    with pytest.raises(DataError, match="line 4: the session is missing"):
         mm.read(path)
+    clicks = tmp_path / "clicks.csv"
+    clicks.write_text("user,impression,item,clicked\nann,1,tea,1\nann,1,milk,0\nann,,tea,1\n")
+    with pytest.raises(DataError, match="line 4: the impression is missing"):
+        mm.read(clicks)
     assert mm.read(path, missing="drop").comparisons == mm.Comparisons.from_arrays(
         ["ann"], ["tea"], ["milk"]
     )

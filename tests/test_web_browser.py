@@ -487,3 +487,33 @@ def test_the_result_says_what_is_their_own(tmp_path, browser):
         assert wrong == []
     finally:
         server.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1280])
+def test_labels_are_whole_in_the_picture_of_places_and_no_answers_have_a_way_on(
+    width, tmp_path, browser
+):
+    """Wide letters need more room than their number says."""
+    names = [f"WWWW MMMM WWWW MMMM {n}" for n in range(6)]
+    save(mm.M4.from_orders([names, names[::-1]], phi=0.2), tmp_path / "model.m4")
+    server = Server(["model.m4", "--votes", "votes.db"], tmp_path)
+    server.start()
+    try:
+        context = browser.new_context(base_url=server.url, viewport={"width": width, "height": 800})
+        page = context.new_page()
+        page.set_default_timeout(WAIT)
+        page.goto("/explore")
+        page.wait_for_selector(".chart text")
+        chart, *labels = page.evaluate(
+            """() => [document.querySelector('.chart'),
+              ...document.querySelectorAll('.chart text[text-anchor=end]')]
+              .map((each) => each.getBoundingClientRect().left)"""
+        )
+        assert len(labels) == 7 and min(labels) >= chart
+        page.goto("/me")
+        page.click("#summary a")
+        assert page.url.endswith("/survey")
+        context.close()
+    finally:
+        server.kill()

@@ -18,6 +18,7 @@ line (``--self-pairs drop``) and the HTTP API each write it in their own way. Th
 is never parsed.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -229,10 +230,30 @@ def did_you_mean(label: object, known: Iterable[object]) -> str:
     >>> did_you_mean("Tee", ["tea", "milk"]), did_you_mean("xyz", ["tea", "milk"])
     (" Did you mean 'tea'?", '')
     """
+    near = nearest(label, islice(known, _MOST_COMPARED), 1)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def nearest(label: object, known: Iterable[object], n: int, least: float = 0.6) -> list[str]:
+    """The n known labels that are most alike, best first; case and leading zeros do not count.
+
+    Examples
+    --------
+    >>> nearest("U01", ["u001", "u501", "bob"], 1), nearest("xyz", ["tea"], 1)
+    (['u001'], [])
+    """
+    from difflib import get_close_matches
+
     folded: dict[str, str] = {}
-    for each in islice(known, _MOST_COMPARED):
-        folded.setdefault(str(each).casefold().strip(), str(each))
-    return _question(label, folded)
+    for each in known:
+        folded.setdefault(_folded(each), str(each))
+    if _folded(label) in folded:
+        return [folded[_folded(label)]]
+    return [folded[near] for near in get_close_matches(_folded(label), folded, n, least)]
+
+
+def _folded(label: object) -> str:
+    return re.sub(r"(?<!\d)0+(?=\d)", "", str(label).casefold().strip())
 
 
 def did_you_choose(value: object, choices: Iterable[object]) -> str:
@@ -251,14 +272,9 @@ def did_you_choose(value: object, choices: Iterable[object]) -> str:
         for choice in reversed(known)
         for part in (*choice.split("-"), choice[: max(len(value), 3)])
     }
-    return did_you_mean(value, known) or _question(value, parts, _OF_A_PART)
-
-
-def _question(label: object, folded: Mapping[str, str], least: float = 0.6) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(str(label).casefold().strip(), folded, n=1, cutoff=least)
-    return f" Did you mean {folded[near[0]]!r}?" if near else ""
+    whole, part = nearest(value, known, 1), nearest(value, parts, 1, _OF_A_PART)
+    near = whole or [parts[each] for each in part]
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def check_choice(option: str, value: object, choices: Iterable[str]) -> None:

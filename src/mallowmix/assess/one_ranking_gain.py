@@ -90,6 +90,11 @@ class AgainstOne:
         """Whether the components predict better than one ranking, by two standard errors."""
         return self.gain > CLEAR * self.gain_error
 
+    @property
+    def unclear(self) -> bool:
+        """Whether they predict better by less than that, so that it may be chance."""
+        return self.gain > 0 and not self.better
+
 
 def against_one(
     model: AnyModel,

@@ -127,9 +127,10 @@ def _task(data: Comparisons, split: By, share_given: float, seed: int, most: int
         given, held_out = split_comparisons(data, split, share_given, seed)
         return _thinned_task(None, given, held_out, numbers, numbers, most, seed)
     if data.n_users < 3:
+        there = "is 1 person" if data.n_users == 1 else f"are {data.n_users} people"
         raise DataError(
-            f"There are {data.n_users} people with comparisons; to learn from some and predict "
-            "others, give three at least."
+            f"There {there} with comparisons; to learn from some and predict others, give three at "
+            "least."
         )
     new = split_users(data.n_users, 3, seed=seed) == 0
     others = data.take_users(new)

@@ -94,7 +94,7 @@ def _form(output: Path, to: str | None) -> str:
             expected="'preflib' for these endings, and for no others",
         )
     if not is_preflib:
-        check_writable(output)
+        check_writable(output, *_PREFLIB)
     return form
 
 

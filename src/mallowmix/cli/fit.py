@@ -248,6 +248,12 @@ def _fitted(
         )
 
 
+def _why(choice: str) -> str:
+    """The reason for the number of components, or why there is none."""
+    unknown = choice.removeprefix("cannot tell: ")
+    return f"Why {choice}" if unknown == choice else f"How many there are is not known: {unknown}"
+
+
 def _print_result(
     model: "FittedModel", comparisons: "Comparisons", votes: Any, target: Path, n_top: int | None
 ) -> None:
@@ -256,7 +262,7 @@ def _print_result(
     )
     trace = model.report.spectral
     if trace is not None and trace.choice_of_k is not None:
-        echo(f"Why this many: {trace.choice_of_k}")
+        echo(_why(trace.choice_of_k))
     echo("")
     screen().print(components_table(model, n_top))
     if model.report.predictor is not None:

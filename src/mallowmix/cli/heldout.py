@@ -158,7 +158,7 @@ def _values(found: Any, method: str) -> dict[str, Any]:
     return {
         name: None if isinstance(value, float) and math.isnan(value) else value
         for name, value in values.items()
-        if name != "by_user"
+        if name not in ("by_user", "users", "frame_kind")
     }
 
 

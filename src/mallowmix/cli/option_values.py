@@ -66,7 +66,13 @@ def counts(text: str) -> Counts:
 
 def number_or_auto(text: str) -> float | str:
     """A finite number, or the word auto."""
-    return text if text == "auto" else number(text)
+    if text == "auto":
+        return text
+    try:
+        float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number (nor the word auto).") from None
+    return number(text)
 
 
 def count_or_auto(text: str) -> int | str:

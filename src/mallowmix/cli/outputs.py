@@ -11,7 +11,8 @@ from mallowmix.cli.shell import files_written
 from mallowmix.data.atomic_write import replacing
 from mallowmix.data.optional_packages import optional_package
 from mallowmix.data.spreadsheet_text import csv_value
-from mallowmix.errors import FileError, OptionError
+from mallowmix.data.text import joined
+from mallowmix.errors import FileError, OptionError, did_you_mean
 
 if TYPE_CHECKING:
     from mallowmix.data.comparisons import Comparisons
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 TABLES = (".parquet", ".csv")
 PICTURES = (".png", ".svg", ".pdf")
+DRAWS = (".nc", ".netcdf")
 Writer = Callable[[Path], object]
 
 
@@ -64,13 +66,19 @@ def write_all(writers: Mapping[Path, Writer]) -> None:
 
 def check_table_name(path: Path) -> None:
     """Raise an OptionError unless the ending says in which form to write a table."""
-    if path.suffix.lower() not in TABLES:
+    check_ending(path, TABLES)
+
+
+def check_ending(path: Path, endings: tuple[str, ...], how: str = "write it") -> None:
+    """Raise an OptionError, with the nearest ending, unless a name has one of these."""
+    if path.suffix.lower() not in endings:
+        known = joined(endings, "or")
         raise OptionError(
-            f"{path}: the ending {path.suffix!r} does not tell how to write it; "
-            f"use {' or '.join(TABLES)}.",
+            f"{path}: the ending {path.suffix!r} does not tell how to {how}; use {known}."
+            f"{did_you_mean(path.suffix, endings)}",
             option="output",
             value=path,
-            expected=f"a name that ends in {' or '.join(TABLES)}",
+            expected=f"a name that ends in {known}",
         )
 
 

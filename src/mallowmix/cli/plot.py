@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mallowmix.cli.option_values import Jobs, Model, Quiet, Seed, at_least
-from mallowmix.cli.outputs import PICTURES, try_outputs, write_all
+from mallowmix.cli.outputs import PICTURES, check_ending, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
 from mallowmix.cli.shell import echo, keep_quiet
@@ -102,14 +102,7 @@ def _check(kind: str, votes: Any, output: Path) -> None:
             value=kind,
             expected=f"one of {', '.join(OF_A_MODEL + WITH_VOTES)}",
         )
-    if output.suffix.lower() not in PICTURES:
-        raise OptionError(
-            f"{output}: the ending {output.suffix!r} does not tell how to draw it; "
-            f"use {', '.join(PICTURES)}.",
-            option="output",
-            value=output,
-            expected=f"a name that ends in {', '.join(PICTURES)}",
-        )
+    check_ending(output, PICTURES, "draw it")
     if kind in OF_A_MODEL and votes is not None:
         raise OptionError(
             f"A picture of {kind} is of the model alone: leave out {votes}. With votes there are "

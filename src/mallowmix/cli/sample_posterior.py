@@ -7,7 +7,14 @@ import typer
 
 from mallowmix.cli.model_text import TOP, as_percent, new_table, safe, sizes
 from mallowmix.cli.option_values import Jobs, Json, Quiet, Seed, at_least, number
-from mallowmix.cli.outputs import check_table_name, table_writer, try_outputs, write_all
+from mallowmix.cli.outputs import (
+    DRAWS,
+    check_ending,
+    check_table_name,
+    table_writer,
+    try_outputs,
+    write_all,
+)
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
@@ -37,7 +44,7 @@ def sample_posterior_command(
         typer.Option(
             "-o",
             "--output",
-            help="A NetCDF file with all draws, for xarray and arviz; none is written unless "
+            help="A NetCDF file (.nc) with all draws, for xarray and arviz; none is written unless "
             "given.",
             show_default=False,
         ),
@@ -78,6 +85,8 @@ def sample_posterior_command(
     keep_quiet(quiet)
     if intervals:
         check_table_name(intervals)
+    if output:
+        check_ending(output, DRAWS)
     outputs = [path for path in (output, intervals) if path]
     try_outputs(*outputs, inputs=[votes])
     from mallowmix.infer.posterior.convergence import check_convergence

@@ -70,13 +70,14 @@ def by_user(table: Any) -> Any:
 def person(comparisons: "Comparisons", user: str, source: Any) -> Any:
     """Return the comparisons of one user; the error for an unknown one names the nearest."""
     from mallowmix.data.labels import text_of
+    from mallowmix.data.text import joined
 
     names = text_of(comparisons.users)
     if user in names:
         return comparisons.take_users([names.index(user)])
     near = _near(user, names)
     hint = (
-        f"did you mean {' or '.join(map(repr, near))}?"
+        f"did you mean {joined([*map(repr, near)], 'or')}?"
         if near
         else f"there are {len(names):,} others, such as {names[0]!r}."
     )
@@ -85,9 +86,9 @@ def person(comparisons: "Comparisons", user: str, source: Any) -> Any:
 
 def _near(user: str, names: list[str]) -> list[str]:
     """Return up to three similar names; of very many, those with the same first letter go first."""
-    from difflib import get_close_matches
+    from mallowmix.errors import nearest
 
     alike = (
         sorted(names, key=lambda name: name[:1] != user[:1]) if len(names) > _LOOKED_AT else names
     )
-    return get_close_matches(user, alike[:_LOOKED_AT], n=3, cutoff=0.5)
+    return nearest(user, alike[:_LOOKED_AT], 3, 0.5)

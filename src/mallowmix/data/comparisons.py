@@ -207,8 +207,9 @@ class Comparisons(ComparisonArrays):
         if unknown_items == "error" and not keep.all():
             compared = np.union1d(self.winner, self.loser)
             unknown = self.items[compared[number[compared] < 0]]
+            are = "is" if len(unknown) == 1 else "are"
             raise DataError(
-                f"{len(unknown)} of the {self.n_items} items are unknown: {_shown(unknown)}."
+                f"{len(unknown)} of the {self.n_items} items {are} unknown: {_shown(unknown)}."
                 f"{did_you_mean(unknown[0], text_of(items))} Leave their comparisons out with ",
                 Option("unknown_items", "drop"),
                 ", or fit a model that knows them.",

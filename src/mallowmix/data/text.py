@@ -18,9 +18,9 @@ def a_or_an(noun: str) -> str:
     return f"{'an' if noun[:1].lower() in 'aeiou' or spelled else 'a'} {noun}"
 
 
-def joined(words: Sequence[str]) -> str:
+def joined(words: Sequence[str], last: str = "and") -> str:
     """Words as a list in a sentence: "a, b and c"."""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def name_of(label: object) -> str:

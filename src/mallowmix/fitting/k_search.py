@@ -89,10 +89,10 @@ def search_k(
     """
     users = users_for_choice(comparisons, engine, seed)
     if users.n_users < _LEAST_USERS:
+        people = "person is" if users.n_users == 1 else "people are"
         return Choice(
             None,
-            f"cannot tell: {users.n_users} people are too few "
-            "to learn from some and test on others.",
+            f"cannot tell: {users.n_users} {people} too few to learn from some and test on others.",
             False,
             (),
         )

@@ -13,7 +13,7 @@ from mallowmix.engine import Engine, make_blocks
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.engine.selection import EngineName, using
-from mallowmix.errors import FitWarning
+from mallowmix.errors import DataError, FitWarning
 from mallowmix.fitting.stacking.learn_predictor import learn_predictor
 from mallowmix.learn.spectral.estimator import (
     as_model,
@@ -84,6 +84,11 @@ def update(
     stored = isinstance(comparisons, StoredComparisons)
     warn_about(comparisons.summary() if stored else comparisons, stacklevel=3)
     grown, new = with_new_items(fitted.m4, comparisons.items)
+    if len(new) == len(comparisons.items):
+        raise DataError(
+            f"The model has none of the {len(new)} items of these comparisons, such as {new[0]!r}; "
+            "there is nothing to continue: learn another model of them with fit."
+        )
     data = comparisons.with_items(grown.items)
 
     def fold_fit(part: Comparisons, number: int, threads: Engine) -> FittedModel:

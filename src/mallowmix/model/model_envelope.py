@@ -27,6 +27,8 @@ def sealed(header: dict[str, Any], tensors: Mapping[str, NDArray[Any]]) -> bytes
 
 def read_header(data: bytes, name: str) -> dict[str, Any]:
     """Our entry in the header of a safetensors file: its length in eight bytes, then JSON."""
+    if not data:
+        raise ModelFileError(f"{name} is empty, and no model: copy or save the model again.")
     length = int.from_bytes(data[:8], "little")
     if len(data) < 9 or (data[8:9] == b"{" and len(data) < 8 + length <= _LONGEST_HEADER):
         raise _truncated(name)

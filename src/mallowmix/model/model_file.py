@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from mallowmix.data.argument_kinds import as_path
 from mallowmix.data.atomic_write import replacing
 from mallowmix.data.labels import text_of
+from mallowmix.data.near_file import did_you_mean_file
 from mallowmix.errors import MallowmixError, ModelFileError
 from mallowmix.model.bradley_terry_model import BradleyTerryModel
 from mallowmix.model.calibration import Calibration
@@ -101,8 +102,9 @@ def load(path: str | PathLike[str]) -> FittedModel:
     try:
         data = file.read_bytes()
     except FileNotFoundError:
+        near = did_you_mean_file(file)
         raise ModelFileError(
-            f"There is no model file {file}: check the name and the folder."
+            f"There is no model file {file}: check the name and the folder.{near}"
         ) from None
     except OSError as error:
         raise ModelFileError(f"{file} cannot be read: {error.strerror or error}.") from None

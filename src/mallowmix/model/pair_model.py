@@ -63,7 +63,8 @@ def check_model(model: object, option: str = "model") -> None:
     if hasattr(model, "items") and (hasattr(model, "alpha") or hasattr(model, "predict_proba")):
         return
     kind = type(model).__name__
-    hint: tuple[Part, ...] = ("Learn one with mallowmix.fit(comparisons), and give it first.",)
+    first = ", and give it first" if option == "model" else ""
+    hint: tuple[Part, ...] = (f"Learn one with mallowmix.fit(comparisons){first}.",)
     if isinstance(model, str | PathLike):
         hint = (f"Load it with mallowmix.load({str(model)!r}).",)
     raise OptionError(

@@ -7,7 +7,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels
-from mallowmix.errors import DataError, Option, OptionError, check_at_least, check_count
+from mallowmix.errors import (
+    DataError,
+    Option,
+    OptionError,
+    check_at_least,
+    check_choice,
+    check_count,
+)
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
 
@@ -74,19 +81,14 @@ def draw_weights(
     alpha = np.asarray(alpha, np.float64)
     random = generator(seed, _THETA)
     if isinstance(prior, str):
+        check_choice("prior", prior, ("dirichlet", "vertices", "logistic-normal"))
         if prior == "dirichlet":
             return _dirichlet(alpha, n_users, random, generator(seed, _THETA, 1))
         if prior == "vertices":
             return np.eye(len(alpha))[random.choice(len(alpha), n_users, p=alpha / alpha.sum())]
-        if prior == "logistic-normal":
-            logits = np.log(alpha) + random.standard_normal((n_users, len(alpha)))
-            weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-            return weights / weights.sum(axis=1, keepdims=True)
-        raise OptionError(
-            option="prior",
-            value=prior,
-            expected="'dirichlet', 'vertices', 'logistic-normal', or an array of weights",
-        )
+        logits = np.log(alpha) + random.standard_normal((n_users, len(alpha)))
+        weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return weights / weights.sum(axis=1, keepdims=True)
     theta = np.array(prior, np.float64)
     if (
         theta.shape != (n_users, len(alpha))

@@ -16,7 +16,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_column, encode_groups
 from mallowmix.data.lazy_arrow import pc
 from mallowmix.data.row_checks import checked_columns
-from mallowmix.errors import DataError, Option
+from mallowmix.errors import DataError, Option, did_you_choose
 from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input, as_weights
 from mallowmix.readers.reading import DROP_OR_HALF, Reading, ReadOptions, Sides, tie_notes
@@ -230,7 +230,7 @@ def _check_known(words: pa.ChunkedArray, unknown: NDArray[np.bool_]) -> None:
         "right, tie, "
         "both_bad, the name of one of the two candidates, or a word that you explain: ",
         Option("outcomes", {counts[0][0]: "tie"}),
-        ".",
+        f".{did_you_choose(counts[0][0], MEANINGS)}",
     )
 
 

@@ -247,7 +247,8 @@ def read_form(
         and not form.row_is_user
         and set(roles.needed) <= set(found)
     ):
-        raise DataError(*no_user_message(source.title))
+        others = (name for name in source.names if name not in found.values())
+        raise DataError(*no_user_message(source.title, others))
     return form.read(
         source, pick_columns(source.names, roles, columns, source.title), options, form.name
     )

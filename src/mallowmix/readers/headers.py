@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mallowmix.errors import DataError, Option, OptionError, Part, did_you_choose
+from mallowmix.errors import DataError, Option, OptionError, Part, did_you_choose, did_you_mean
 
 _SHOWN = 20  # names listed in a message
 
@@ -289,5 +289,5 @@ def lacking(ours: str, theirs: Any, present: Sequence[Any], source: str) -> tupl
         "holds the "
         f"{ours} with ",
         Option("columns", {ours: "NAME"}),
-        ".",
+        f".{did_you_mean(theirs, present)}",
     )

@@ -16,6 +16,7 @@ from mallowmix.readers.headers import Roles
 from mallowmix.readers.inputs import Input
 from mallowmix.readers.order_weights import check_fits_memory, with_user_weights
 from mallowmix.readers.pair_kernels import count_rated_pairs, make_pairs
+from mallowmix.readers.ranking_forms import which_list
 from mallowmix.readers.reading import Reading, ReadOptions
 from mallowmix.readers.user_column import user_column
 
@@ -51,7 +52,7 @@ def read_implicit_table(
     labels = {"user": as_column(user, "user"), "item": as_column(columns["item"], picked["item"])}
     if "list" in columns:
         labels["list"] = as_column(columns["list"], picked["list"])
-    keep = _kept(labels, known, options, source.where)
+    keep = _kept(labels, picked, known, options, source.where)
     kept = [[column.filter(pa.array(keep))] for column in labels.values()]
     ((who,), users), ((what,), items), *lists = encode_groups(*kept)
     group = np.stack([who, *(codes[0] for codes, _ in lists)], axis=1)
@@ -118,6 +119,7 @@ def _clicked(values: Any, where: Where) -> tuple[NDArray[np.bool_], NDArray[np.b
 
 def _kept(
     labels: Mapping[str, pa.ChunkedArray],
+    picked: Mapping[str, Any],
     known: NDArray[np.bool_],
     options: ReadOptions,
     where: Where,
@@ -125,8 +127,9 @@ def _kept(
     present = {name: ~gaps(column) for name, column in labels.items()} | {"clicked": known}
     for name, there in present.items():
         if options.missing == "error" and not there.all():
+            what = which_list(name, picked)
             raise DataError(
-                f"{where(int(np.argmin(there)))}: the {name} is missing. ", *FILL_OR_DROP
+                f"{where(int(np.argmin(there)))}: the {what} is missing. ", *FILL_OR_DROP
             )
     keep = np.logical_and.reduce(list(present.values()))
     if not keep.any():

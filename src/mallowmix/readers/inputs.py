@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from mallowmix.data.near_file import did_you_mean_file
 from mallowmix.data.row_checks import Where
 from mallowmix.errors import DataError, DataWarning, FileError, Option, Part
 
@@ -205,7 +206,8 @@ def missing_file(path: Path) -> FileError:
             f"{path} is a link that leads to no file: it leads to itself, or what it led to is "
             "gone; name the file itself."
         )
-    return FileError(f"There is no file {path}: check the name and the folder.")
+    near = did_you_mean_file(path)
+    return FileError(f"There is no file {path}: check the name and the folder.{near}")
 
 
 def unreadable_text(path: Path, what: str, error: OSError | UnicodeDecodeError) -> FileError:

@@ -64,9 +64,10 @@ class ItemNames:
         known = [str(item) for item in items]
         found = {item: self.names[item].label for item in known if item in self.names}
         if not found and known and self.names:
+            first = next(iter(self.names))
             raise DataError(
-                f"None of the {len(known)} items has a name in the file of names: it has no id "
-                f"{known[0]!r}.{did_you_mean(known[0], self.names)} Check its column id."
+                f"None of the {len(known)} items has a name in the file of names: its ids are "
+                f"others, such as {first!r}.{did_you_mean(first, known)} Check its column id."
             )
         return found
 

@@ -33,7 +33,7 @@ def read_long(
     labels = {"user": user, "item": item}
     if "list" in columns:
         labels["list"] = as_column(columns["list"], picked["list"])
-    keep = _kept(labels, ~np.isnan(position), options, source.where)
+    keep = _kept(labels, picked, ~np.isnan(position), options, source.where)
     mask = pa.array(keep)
     which = [column.filter(mask) for name, column in labels.items() if name != "item"]
     coded = [codes[0] for codes, _ in encode_groups(*([column] for column in which))]
@@ -126,16 +126,26 @@ def position_numbers(
 
 
 def _kept(
-    columns: Mapping[str, Any], ranked: NDArray[np.bool_], options: ReadOptions, where: Where
+    columns: Mapping[str, Any],
+    picked: Mapping[str, Any],
+    ranked: NDArray[np.bool_],
+    options: ReadOptions,
+    where: Where,
 ) -> NDArray[np.bool_]:
     for name, values in columns.items():
         gap = gaps(as_column(values, name)) & ranked
         if gap.any() and options.missing == "error":
-            raise DataError(f"{where(int(np.argmax(gap)))}: the {name} is missing. ", *FILL_OR_DROP)
+            what = which_list(name, picked)
+            raise DataError(f"{where(int(np.argmax(gap)))}: the {what} is missing. ", *FILL_OR_DROP)
         ranked = ranked & ~gap
     if not ranked.any():
         raise DataError("There are no rankings: not one item has a position.")
     return ranked
+
+
+def which_list(role: str, picked: Mapping[str, Any]) -> str:
+    """What a message calls a role: the column of lists, by whatever name the data has for it."""
+    return str(picked[role]) if role == "list" else role
 
 
 def _listed(values: Any) -> list[Any]:

@@ -23,11 +23,13 @@ from mallowmix.errors import (
     check_choice,
     check_flag,
     did_you_choose,
+    did_you_mean,
 )
 from mallowmix.readers.compressed import open_bytes, unpacked_name
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _SEPARATORS = (",", ";", "\t", "|")
+_ENCODINGS = ("utf-8", "latin-1", "cp1252", "utf-16", "iso-8859-1", "utf-8-sig", "ascii")
 _WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "space": " "}
 _LINES = 20  # records that must agree on their number of fields
 _START = 1 << 16  # bytes that are looked at
@@ -104,6 +106,7 @@ def _check_encoding(encoding: object) -> None:
             option="encoding",
             value=encoding,
             expected="the name of an encoding, as in 'utf-8', 'latin-1', 'cp1252' or 'utf-16'",
+            hint=did_you_mean(encoding, _ENCODINGS).lstrip() or (),
         ) from None
 
 

@@ -62,7 +62,20 @@ def _short(found: Contents) -> list[str]:
 
 def _warnings(found: Contents) -> list[str]:
     """Return the warnings, without the verdict on K, which is stated elsewhere."""
-    return [printable(said) for said in found.data.warnings if not said.startswith("This data ")]
+    return [
+        said_plainly(printable(said))
+        for said in found.data.warnings
+        if not said.startswith("This data ")
+    ]
+
+
+def said_plainly(sentence: str) -> str:
+    """A warning in the words of the report; one that names something in quotes as it is."""
+    if "'" in sentence:
+        return sentence
+    for ours, theirs in (("1 user ", "1 person "), (" users", " people"), (" moments", " fit")):
+        sentence = sentence.replace(ours, theirs)
+    return in_tastes(sentence)
 
 
 def _cycle(found: Contents) -> list[str]:

@@ -23,7 +23,8 @@ INK, SOFT, LINE, ACCENT = "#1c1e24", "#5a5f6b", "#e2e0da", "#3346b8"  # as in re
 SHOWN = 24  # items in the figure of places
 _LONG = 22  # letters of a label
 _MARK = 17  # pixels
-_NARROW = 300  # pixels of the figure of places on a phone, without its labels
+_NARROW = 300  # pixels of the figure of places on a small screen, without its labels
+_NARROWEST = 150  # of it on a phone: no mark is cut at its edges there
 
 
 def plotly_labels(names: Iterable[object], letters: int = _LONG) -> list[str]:
@@ -37,7 +38,8 @@ def positions(model: AnyModel, by_share: list[int]) -> Figure:
     Marks that would cover each other are one above the other, and a line is as high as it needs.
     """
     names = plotly_labels(text_of(model.items))
-    near = _MARK / _NARROW * model.n_items  # positions that a mark covers on a phone
+    near = _MARK / _NARROW * model.n_items  # positions that a mark covers on a small screen
+    edge = 0.6 * _MARK / _NARROWEST * model.n_items
     rows, lane = _fitting(model, near)
     y = _first_lanes(lane)
     data = [_spans(model, rows, y)]
@@ -46,7 +48,7 @@ def positions(model: AnyModel, by_share: list[int]) -> Figure:
     ]
     axis = {
         "title": {"text": "place, 1 is best"},
-        "range": [1 - 0.6 * near, model.n_items + 0.6 * near],
+        "range": [1 - edge, model.n_items + edge],
         "tickvals": _places(model.n_items),
         "zeroline": False,
         "side": "top",

@@ -48,7 +48,7 @@ def _two(theta: Array, tastes: list[str]) -> Figure:
         edges, heights.astype(np.float64), [colour(1 if edge >= 0.5 else 2) for edge in edges[:-1]]
     )
     axis = {
-        "title": {"text": f"how much of taste {tastes[0]}; the rest is taste {tastes[1]}"},
+        "title": {"text": f"how much of taste {tastes[0]};<br>the rest is taste {tastes[1]}"},
         **_PERCENT,
     }
     return styled_figure([bars], 280, {"xaxis": axis, "yaxis": {"title": {"text": "people"}}})

@@ -26,10 +26,11 @@ def predictor(found: Contents) -> str:
     if trace is None:
         return ""
     how = "better" if trace.log_loss < trace.one_ranking else "no better"
+    beyond = "tastes" if found.model.n_components > 1 else "ranking"
     return (
-        "The model also has a predictor, which learns from a person's choices beyond the tastes. "
-        f"When it was learnt, it predicted held-out people {how} than one ranking for everybody "
-        f"(log-likelihood per choice {minus(-trace.log_loss, 3)} against "
+        "The model also has a predictor, which learns from a person's choices beyond the "
+        f"{beyond}. When it was learnt, it predicted held-out people {how} than one ranking for "
+        f"everybody (log-likelihood per choice {minus(-trace.log_loss, 3)} against "
         f"{minus(-trace.one_ranking, 3)}; other questions than those above)."
     )
 
@@ -83,8 +84,10 @@ def _gain(found: AgainstOne) -> str:
         f"{minus(found.one.log_likelihood, 4)} of one ranking for everybody, a difference of "
         f"{minus(found.gain, 4)}, give or take {found.gain_error:.4f}"
     )
+    more = f"{right:.1f} more than one ranking for everybody, give or take {error:.1f}"
+    if found.unclear and right > 0:
+        return f"{said}, {more}. With how sure it was, that may be chance ({likely})."
     if found.better:
-        more = f"{right:.1f} more than one ranking for everybody, give or take {error:.1f}"
         return f"{said}, {more}: taste matters here ({likely})."
     if found.gain < -CLEAR * found.gain_error:
         return f"{said}, but one ranking does better: several tastes are not borne out ({likely})."

@@ -1,7 +1,7 @@
 """The report's sentences: numbers into plain words for lay readers."""
 
 from mallowmix.assess.contrasts import Contrast
-from mallowmix.assess.mixing import Archetype, Mixing
+from mallowmix.assess.mixing import Archetype
 from mallowmix.assess.one_ranking_gain import CLEAR
 from mallowmix.data.text import counted as counted
 from mallowmix.data.text import joined, printable
@@ -55,18 +55,23 @@ def headline(found: Contents) -> str:
     K, judged = found.model.n_components, found.against_one
     if K == 1:
         other = None if found.choice is None else found.choice.k
-        more = f"; the data speaks for {other} tastes" if other and other > 1 else ""
+        speaks = "speaks" if found.choice is not None and found.choice.certain else "may speak"
+        more = f"; the data {speaks} for {other} tastes" if other and other > 1 else ""
         return f"One ranking for everybody{more}"
     if judged is None:
         return f"{K} tastes; whether they predict better than one ranking is not known"
     if found.better:
         return f"{K} tastes, and everybody mixes them in their own way"
+    if judged.unclear:
+        return f"{K} tastes; that they predict people better than one ranking is not shown"
     how = "better than" if judged.gain < -CLEAR * judged.gain_error else "as well as"
     return f"One ranking for everybody predicts people {how} {K} tastes"
 
 
 def taste(model: AnyModel, component: int) -> str:
     """A component (numbered from 1) in a sentence, with its name: taste 2 (spicy)."""
+    if model.n_components == 1 and not any(names_in(model)):
+        return "the one ranking"
     return printable(component_title(names_in(model), component, "taste "))
 
 
@@ -156,6 +161,8 @@ def _noise(found: Contents) -> list[str]:
     parts = found.diagnosis.disagreement
     if parts.variance <= 0 or found.model.n_components == 1:  # of one taste, all of it is
         return []
+    if found.no_gain:  # then tastes, and what they leave over, are a hint
+        return []
     return [
         f"Of all disagreement, {rounded_percent(parts.within_component)} is noise: the same taste, "
         "answering differently by chance."
@@ -202,9 +209,12 @@ def _careful(found: Contents) -> list[str]:
             "can support first."
         ]
     if found.no_gain:
+        no_better = "these tastes predict no better than one ranking for everybody"
+        if found.against_one is not None and found.against_one.unclear:
+            no_better = "that these tastes predict better than one ranking may be chance"
         return [
-            "Be careful: these tastes predict no better than one ranking for everybody. Take the "
-            "leaderboard for the result, and the tastes as a hint, not as a fact."
+            f"Be careful: {no_better}. Take the leaderboard for the result, and the tastes as a "
+            "hint, not as a fact."
         ]
     if found.unsure and found.model.n_components > 1:
         names = joined([taste(found.model, k) for k in found.unsure])
@@ -253,14 +263,16 @@ def archetype(model: AnyModel, group: Archetype) -> str:
     return f"between {joined([taste(model, k) for k in group.components])}"
 
 
-def mixing_note(mixing: Mixing, median: float) -> str:
+def mixing_note(found: Contents, median: float) -> str:
     """What the picture of people shows, and how sure it is."""
+    shown = "Bars count people" if found.model.n_components == 2 else "Every dot is a person"
+    ranked = found.comparisons.ranking_id is not None
+    made = "decided {} pairs" if ranked else "made {} choices"
     few = (
         "With so few choices a person, people look more alike here than they are."
         if median < 10
         else "Where somebody made few choices, the model holds back and puts them nearer to "
         "the middle."
     )
-    return (
-        f"Every dot is a person; a typical one made {median:,.12g} choices. {few} Nobody is named."
-    )
+    typical = f"a typical person {made.format(f'{median:,.12g}')}"
+    return f"{shown}; {typical}. {few} Nobody is named."

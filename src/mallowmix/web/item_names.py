@@ -65,6 +65,11 @@ def read_items(path: Path) -> list[str]:
     lines = [line for line in text.splitlines() if line.strip()]
     _, first = next(csv_rows(lines[:1], path), (1, []))
     header = [field.strip().lower() for field in first]
+    if {"winner", "loser"} <= set(header):
+        raise DataError(
+            f"{path} holds comparisons, not items: give a file with one item a line, or learn a "
+            "model of them first and serve that."
+        )
     column = next((header.index(word) for word in ("item", "name") if word in header), None)
     if column is not None and len(header) > 1:
         names = _column(text, column, len(header), path)

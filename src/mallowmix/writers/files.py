@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 
 from mallowmix.data.optional_packages import optional_package
 from mallowmix.data.spreadsheet_text import escaped
-from mallowmix.errors import OptionError
+from mallowmix.data.text import joined
+from mallowmix.errors import OptionError, did_you_mean
 from mallowmix.readers.compressed import ENDINGS, unpacked_name
 
 TABLE = "votes"  # what the table is called in a database
@@ -22,18 +23,22 @@ WRITABLE = (".csv", ".tsv", ".jsonl", ".parquet", ".sqlite", ".duckdb")
 _BATCH = 100_000
 
 
-def check_writable(path: Path) -> None:
-    """Raise an OptionError unless the ending says how to write a table."""
+def check_writable(path: Path, *more: str) -> None:
+    """Raise an OptionError unless the ending says how to write a table.
+
+    `more` are endings that mean something else, which the message names too.
+    """
     compressed = path.suffix.lower() in ENDINGS
     if not unpacked_name(path).endswith(WRITABLE) or (
         compressed and not unpacked_name(path).endswith(WRITABLE[:3])
     ):
+        known = (*WRITABLE, *more)
         raise OptionError(
-            f"{path}: the ending {path.suffix!r} does not tell how to write it; "
-            f"use {', '.join(WRITABLE)}.",
+            f"{path}: the ending {path.suffix!r} does not tell how to write it; use "
+            f"{joined(known, 'or')}.{did_you_mean(path.suffix, known)}",
             option="path",
             value=path,
-            expected=f"a name that ends in {', '.join(WRITABLE)}",
+            expected=f"a name that ends in {joined(known, 'or')}",
         )
 
 

@@ -64,7 +64,7 @@ def heldout(
     Heldout
         The log-likelihood per comparison (a coin has −log 2) with its standard error over users;
         that of the method alone is ``details["monte_carlo_error"]`` (not with "completion").
-        `scored_on` says on whom and on which questions.
+        `scored_on` says on whom and on which questions, and `to_frame()` has each user's own score.
 
     Notes
     -----
@@ -75,8 +75,11 @@ def heldout(
     --------
     >>> import mallowmix as mm
     >>> dishes = mm.load_dishes(n_users=50)
-    >>> mm.heldout(dishes.model, dishes.comparisons, "completion").n_users
+    >>> found = mm.heldout(dishes.model, dishes.comparisons, "completion")
+    >>> found.n_users
     50
+    >>> found.to_frame().column_names
+    ['user', 'n_comparisons', 'log_likelihood', 'log_likelihood_per_comparison']
     """
     check_model(model)
     check_flag("include_mu", include_mu)
@@ -93,6 +96,7 @@ def heldout(
     by = options.split if isinstance(options, CompletionOptions) else "all"
     scored_on = ScoredOn(people_of(model, comparisons), Questions(by))
     comparisons = comparisons.with_items(model.items, unknown_items=unknown_items)
+    users, kind = comparisons.users, comparisons.frame_kind
     if isinstance(options, CompletionOptions):
         if include_mu:
             raise OptionError(
@@ -105,7 +109,7 @@ def heldout(
                 expected="False",
             )
         found = completion(model, comparisons, options, seed=seed, n_jobs=n_jobs, engine=engine)
-        return replace(found, scored_on=scored_on)
+        return replace(found, scored_on=scored_on, users=users, frame_kind=kind)
     score = importance if isinstance(options, ImportanceOptions) else left_to_right
     found = score(
         model,
@@ -117,4 +121,4 @@ def heldout(
         engine=engine,
         progress=progress,
     )
-    return replace(found, scored_on=scored_on)
+    return replace(found, scored_on=scored_on, users=users, frame_kind=kind)

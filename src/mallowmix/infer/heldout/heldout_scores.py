@@ -1,12 +1,15 @@
 """What every held-out likelihood shares: the result, and its standard error over users."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.frames import FramedResult
+from mallowmix.data.labels import Labels
+from mallowmix.data.text import table_of
 from mallowmix.engine import Engine, make_blocks
 from mallowmix.engine.engine import MapStep
 from mallowmix.errors import DataError, Part
@@ -20,8 +23,8 @@ NOBODY: tuple[Part, ...] = ("nobody has any comparison of the model's items.",)
 
 
 @dataclass(frozen=True)
-class Heldout:
-    """A held-out log-likelihood with its standard error.
+class Heldout(FramedResult):
+    """A held-out log-likelihood with its standard error; `to_frame` has a row for each user.
 
     Attributes
     ----------
@@ -39,6 +42,8 @@ class Heldout:
         On whom and on which questions; None where the caller knows.
     by_user : (users, 2) array, optional
         Each user's summed log-likelihood and number of comparisons.
+    users : (users,) labels, optional
+        Whose rows those are.
     """
 
     log_likelihood_per_comparison: float
@@ -48,6 +53,33 @@ class Heldout:
     details: dict[str, Any] = field(default_factory=dict)
     scored_on: ScoredOn | None = None
     by_user: Array | None = field(default=None, repr=False, compare=False)
+    users: Labels | None = field(default=None, repr=False, compare=False)
+    frame_kind: str | None = field(default=None, repr=False, compare=False)
+
+    def columns(self) -> dict[str, Any]:
+        """User, n_comparisons, log_likelihood and log_likelihood_per_comparison, a row each.
+
+        `n_comparisons` counts those that were predicted; where there are none, the last is NaN.
+        """
+        if self.by_user is None or self.users is None:
+            raise DataError("This score does not say whose it is: only one of heldout has a table.")
+        score, n = self.by_user.T
+        per_comparison = np.divide(score, n, out=np.full(len(n), np.nan), where=n > 0)
+        return {
+            "user": self.users.tolist(),
+            "n_comparisons": n,
+            "log_likelihood": score,
+            "log_likelihood_per_comparison": per_comparison,
+        }
+
+    def _repr_html_(self) -> str:
+        """The score beside that of a coin, for notebooks."""
+        found = f"{self.log_likelihood_per_comparison:.4f}"
+        error = "" if np.isnan(self.standard_error) else f" ± {self.standard_error:.4f}"
+        rows = [("this model", found + error), ("a coin", f"{-np.log(2):.4f}")]
+        who = f"{self.n_comparisons:,.12g} comparisons of {self.n_users:,} people"
+        on = f"; {self.scored_on}" if self.scored_on else ""
+        return table_of(("", "log-likelihood per comparison"), rows, who + on)
 
 
 def summary(
@@ -93,7 +125,8 @@ def paired_difference(ours: Heldout, theirs: Heldout) -> Heldout:
     n = ours.by_user[:, 1]
     if not np.array_equal(n, theirs.by_user[:, 1]):
         raise DataError("Two scores can be compared where users and comparisons are the same.")
-    return summary(np.column_stack([ours.by_user[:, 0] - theirs.by_user[:, 0], n]), NOBODY)
+    gap = summary(np.column_stack([ours.by_user[:, 0] - theirs.by_user[:, 0], n]), NOBODY)
+    return replace(gap, users=ours.users, frame_kind=ours.frame_kind)
 
 
 def floored_beta(model: ComponentModel) -> Array:

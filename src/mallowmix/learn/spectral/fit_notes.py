@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from mallowmix.checks.preference_cycles import preference_cycle, rates_along
 from mallowmix.checks.unsure_components import LOOSE, Doubt, unsure_components, unsure_title
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.data.text import joined
 from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.m4 import M4
 from mallowmix.model.names import component_title
@@ -54,7 +55,7 @@ def halves_note(distances: Array, names: Sequence[str] = ()) -> str | None:
     if not len(loose):
         return None
     return (
-        f"The data does not pin down component {_listed(loose, names)}: two halves of the people "
+        f"The data does not pin down {_listed(loose, names)}: two halves of the people "
         f"put {distances[loose].mean():.0%} of all pairs in different order. Ask for fewer "
         "components, or add comparisons."
     )
@@ -93,8 +94,9 @@ def optima_note(distances: Array, names: Sequence[str] = ()) -> str | None:
     loose = np.flatnonzero(distances > LOOSE)
     if not len(loose):
         return None
+    are = "is" if len(loose) == 1 else "are"
     return (
-        f"Component {_listed(loose, names)} is unstable: a model from another initialisation "
+        f"C{_listed(loose, names)[1:]} {are} unstable: a model from another initialisation "
         f"predicts as well and puts {distances[loose].mean():.0%} of all pairs in different order."
     )
 
@@ -147,6 +149,8 @@ def _retitled(note: str, titles: Mapping[str, str]) -> str:
 
 
 def _listed(components: NDArray[np.int64], names: Sequence[str]) -> str:
-    """Numbers from 1 with their names, as in "1 (comfort), 3"."""
+    """Numbers from 1 with their names, as in "components 1 (comfort) and 3"."""
     titles = [component_title(names, int(k) + 1, "") for k in components[:_SHOWN]]
-    return ", ".join(titles) + ", …" * (len(components) > _SHOWN)
+    more = len(components) > _SHOWN
+    word = "component" if len(components) == 1 else "components"
+    return f"{word} {', '.join([*titles, '…']) if more else joined(titles)}"

@@ -4,6 +4,12 @@ import { colour, el, lanes, percent, share, shortLabels, svg, tasteName } from '
 
 const MOST_ROWS = 24;
 
+function widest(labels) { // as wide as `.chart text` is drawn
+  const pen = document.createElement('canvas').getContext('2d');
+  pen.font = `13px ${getComputedStyle(document.body).fontFamily}`;
+  return Math.ceil(Math.max(...labels.map((label) => pen.measureText(label).width)));
+}
+
 export function legend(tastes) {
   return el('ul', { class: 'legend' }, ...tastes.map((row) => el('li', { color: colour(row.component) }, el('span', { class: 'dot', 'aria-hidden': 'true' }), tasteName(row))));
 }
@@ -16,8 +22,9 @@ export function apart(model) {
     const kept = new Set([...rows].sort((a, b) => spread(b) - spread(a)).slice(0, MOST_ROWS));
     rows = rows.filter((item) => kept.has(item));
   }
-  const narrow = matchMedia('(max-width: 40rem)').matches, [left, wide, letters] = narrow ? [128, 230, 17] : [190, 500, 25];
-  const last = Math.max(model.items.length - 1, 1), x = (place) => left + (wide * place) / last, short = shortLabels(rows, letters);
+  const narrow = matchMedia('(max-width: 40rem)').matches, [wide, letters] = narrow ? [230, 17] : [500, 25];
+  const short = shortLabels(rows, letters), left = widest(short) + 14;
+  const last = Math.max(model.items.length - 1, 1), x = (place) => left + (wide * place) / last;
   const lane = rows.map((item) => lanes(places.map((p) => x(p.get(item))), 15)), tops = [];
   let height = 4; // a row is as high as its lanes
   for (const each of lane) { tops.push(height); height += 10 + 16 * (Math.max(...each) + 1); }

@@ -1,7 +1,7 @@
 // A participant's result: their own, or one by its link.
 
 import { call, get, post } from './api.js';
-import { byId, percent, show } from './draw.js';
+import { byId, el, percent, show } from './draw.js';
 import { differences, mixture, others, ownTaste, ranking, winCounts } from './views.js';
 
 const root = byId('result'), own = root.dataset.own === 'yes', link = root.dataset.link;
@@ -32,7 +32,8 @@ async function start() {
   try {
     const me = await get('me');
     if (!me.person) {
-      tell('There are no answers of yours yet.');
+      tell('There are no answers of yours yet. ');
+      byId('summary').append(el('a', { href: '/survey' }, 'Begin here'), '.');
       return;
     }
     draw(await get('me/result'));
