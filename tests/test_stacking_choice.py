@@ -10,7 +10,7 @@ import mallowmix as mm
 from benchmarks import simulated_people
 from mallowmix.engine import ThreadEngine, make_blocks, some_users
 from mallowmix.fitting.stacking.candidates import fold_predictions
-from mallowmix.fitting.stacking.held_out_users import first_users, make_folds, mean_loss
+from mallowmix.fitting.stacking.held_out_users import first_held_out, make_folds, mean_loss
 from mallowmix.fitting.stacking.member_choice import (
     Judged,
     as_few_as_will_do,
@@ -161,13 +161,13 @@ def test_few_people_leave_the_scales_alone():
 
 def test_the_first_of_the_held_out_users():
     whole = make_folds(people_with_factors(90), 0)[0].held_out
-    part = first_users(whole, 7)
+    part = first_held_out(whole, 7)
     assert part.block.n_users == 7 and len(part.queries.starts) == 8
     n = len(part.queries.pair)
     assert np.array_equal(part.queries.pair, whole.queries.pair[:n])
     assert np.array_equal(part.block.pair, whole.block.pair[: len(part.block.pair)])
     assert len(part.category) == len(part.counts) == n
-    everyone = first_users(whole, 10**6)
+    everyone = first_held_out(whole, 10**6)
     assert everyone.n_users == whole.n_users
     assert np.array_equal(everyone.queries.pair, whole.queries.pair)
 

@@ -190,7 +190,7 @@ def _chained(starts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
     return np.r_[0, np.cumsum(sizes)].astype(np.int64)
 
 
-def first_users(held_out: HeldOut, n_users: int) -> HeldOut:
+def first_held_out(held_out: HeldOut, n_users: int) -> HeldOut:
     """Take the first of these users; several masks of one user count as several.
 
     Parameters

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mallowmix.fitting.stacking.candidates import Candidate, fold_predictions
-from mallowmix.fitting.stacking.held_out_users import Fold, HeldOut, first_users, mean_loss
+from mallowmix.fitting.stacking.held_out_users import Fold, HeldOut, first_held_out, mean_loss
 from mallowmix.model.predictor import N_CATEGORIES, Member
 from mallowmix.model.utilities_model import UtilitiesModel
 
@@ -138,7 +138,7 @@ def best_scale(
 
 def _judges(held_out: HeldOut, n_users: int, known: bool) -> HeldOut:
     """Some of the held-out users, of whose comparisons only one kind counts."""
-    some = first_users(held_out, n_users)
+    some = first_held_out(held_out, n_users)
     kind = (some.category == N_CATEGORIES - 1) == known
     return some._replace(counts=np.where(kind, some.counts, 0.0))
 
