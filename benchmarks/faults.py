@@ -32,7 +32,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.fault_process import Ended, Fault
 from benchmarks.fault_trial import COMMANDS, Trial
@@ -42,9 +42,19 @@ _HERE = Path(__file__).resolve().parent.parent
 ROWS = _HERE / "build" / "faults.jsonl"
 _MEMORY = 32 * 2**20
 
-# ---- the faults: each gives (what is left, other files, whether it ended as it should) ----
+_LATE = 10.0  # seconds after which a process without memory, which may wait for ever, is killed
 
-Outcome = tuple[str, int, bool]
+
+class Outcome(NamedTuple):
+    """What a fault left: the outputs, other files, and whether the command ended as it should."""
+
+    left: str
+    others: int
+    as_it_should: bool
+    waited: bool = False  # for ever
+
+
+# ---- the faults ----
 
 
 def kills(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]:
@@ -52,7 +62,7 @@ def kills(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]:
     for n in range(times):
         low = 0.9 if n % 3 == 0 else 0.0
         trial.run(Fault(kill_after=chance.uniform(low, 1.05) * trial.seconds))
-        yield *trial.left(), trial.next_run_is_none_the_worse()
+        yield Outcome(*trial.left(), trial.next_run_is_none_the_worse())
 
 
 def writing(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]:
@@ -61,7 +71,7 @@ def writing(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome
     while killed and step < max(times, 8):
         step += 1
         killed = trial.run(Fault(kill_at_step=step)).killed
-        yield *trial.left(), trial.next_run_is_none_the_worse()
+        yield Outcome(*trial.left(), trial.next_run_is_none_the_worse())
 
 
 def disk(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]:
@@ -70,14 +80,18 @@ def disk(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]:
     for _ in range(max(1, times // 10)):
         ended = trial.run(Fault(most_file_bytes=chance.randrange(1, largest)))
         said = ended.code == 0 or is_sentence(ended)
-        yield *trial.left(), said and trial.next_run_is_none_the_worse()
+        yield Outcome(*trial.left(), said and trial.next_run_is_none_the_worse())
 
 
 def memory(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]:
-    """The address space may only be so large; a library may end the process by itself."""
+    """The address space may only be so large; a library may end the process by itself.
+
+    Python waits for ever for a thread that had no memory to begin; then the process is killed.
+    """
+    late = _LATE + 3 * trial.seconds
     for _ in range(max(1, times // 10)):
-        trial.run(Fault(more_memory=chance.randrange(_MEMORY)))
-        yield *trial.left(), trial.next_run_is_none_the_worse()
+        ended = trial.run(Fault(kill_after=late, more_memory=chance.randrange(_MEMORY)))
+        yield Outcome(*trial.left(), trial.next_run_is_none_the_worse(), ended.killed)
 
 
 def folder(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]:
@@ -85,7 +99,7 @@ def folder(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]
     trial.reset()
     with read_only(trial.folder):
         ended = trial.run(Fault(as_nobody=True), anew=False)
-    yield *trial.left(), is_sentence(ended)
+    yield Outcome(*trial.left(), is_sentence(ended))
 
 
 FAULTS = {"kill": kills, "writing": writing, "disk": disk, "folder": folder, "memory": memory}
@@ -113,9 +127,10 @@ def read_only(path: Path) -> Iterator[None]:
 def tally(fault: str, outcomes: Iterator[Outcome]) -> dict[str, Any]:
     """Count outcomes; `wrong` counts what must never be."""
     left: Counter[str] = Counter()
-    other_files = wrong = 0
-    for kind, others, as_it_should in outcomes:
+    other_files = wrong = n_waited = 0
+    for kind, others, as_it_should, waited in outcomes:
         left[kind] += 1
+        n_waited += waited
         killed = fault in ("kill", "writing", "memory")
         other_files += others > 0
         # files that go together are renamed one after the other: a kill may come between
@@ -125,6 +140,7 @@ def tally(fault: str, outcomes: Iterator[Outcome]) -> dict[str, Any]:
         "runs": left.total(),
         "left": dict(left),
         "with_other_files": other_files,
+        "waited": n_waited,
         "wrong": wrong,
     }
 
@@ -178,7 +194,9 @@ def _total(found: dict[str, Any]) -> dict[str, int]:
     """Runs of each fault, and what was wrong, of all commands."""
     runs = {fault: sum(each[fault]["runs"] for each in found.values()) for fault in FAULTS}
     counts = [each for faults in found.values() for each in faults.values()]
-    sums = {name: sum(each[name] for each in counts) for name in ("with_other_files", "wrong")}
+    sums = {
+        name: sum(each[name] for each in counts) for name in ("with_other_files", "waited", "wrong")
+    }
     return {"commands": len(found), "runs": sum(runs.values()), **runs, **sums}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.fault_process import Ended
 from benchmarks.fault_trial import BEFORE, COMMANDS, Trial, prepare
-from benchmarks.faults import FAULTS, is_sentence, run, tally
+from benchmarks.faults import FAULTS, Outcome, is_sentence, run, tally
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_the_checker_notices_what_must_not_be(trial):
     ],
 )
 def test_what_counts_as_wrong(fault, outcome, wrong):
-    assert tally(fault, iter([outcome]))["wrong"] == wrong
+    assert tally(fault, iter([Outcome(*outcome)]))["wrong"] == wrong
 
 
 @pytest.mark.slow
@@ -86,8 +86,7 @@ def test_counts_are_kept_by_command_and_counted_anew_for_others(tmp_path, monkey
 
     def counted(name, times):
         asked.append(name)
-        counts = {"runs": 1, "left": {"old": 1}, "with_other_files": 0, "wrong": int(times == 7)}
-        return dict.fromkeys(FAULTS, counts)
+        return dict.fromkeys(FAULTS, tally("disk", iter([Outcome("old", 0, times != 7)])))
 
     monkeypatch.setattr("benchmarks.faults.disturbed", counted)
     rows = tmp_path / "faults.jsonl"
