@@ -80,6 +80,7 @@ class WarmProcess:
 
 def main(words: list[str]) -> None:
     """Run the command once, then fork a run for every request."""
+    import mallowmix.readers  # noqa: F401  # an error imports it; nobody may not read this Python
     from mallowmix.cli import main as command
 
     with os.fdopen(os.dup(1), "w") as answers:
