@@ -155,6 +155,6 @@ def _varies(name: str) -> bool:
 def _rows(file: Path) -> list[dict[str, object]] | None:
     """The comparisons in a file; None where it cannot be read."""
     try:
-        return read(file).comparisons.to_arrow().to_pylist()
+        return read(file, query="SELECT * FROM votes").comparisons.to_arrow().to_pylist()
     except (FileError, DataError):
         return None
