@@ -38,6 +38,7 @@ from typing import Any, NamedTuple
 from benchmarks.fault_process import Ended, Fault
 from benchmarks.fault_trial import COMMANDS, Trial
 from benchmarks.record import RESULTS, about, save
+from mallowmix.paper.provenance import run_record
 
 _HERE = Path(__file__).resolve().parent.parent
 ROWS = _HERE / "build" / "faults.jsonl"
@@ -166,9 +167,10 @@ def run(times: int, names: list[str], rows: Path = ROWS) -> dict[str, Any]:
     for name in names:
         key = _key(name, times)
         if key not in known:
-            known[key] = disturbed(name, times)
+            commit = run_record([], [])["commit"]
+            known[key] = {"commit": commit, "faults": disturbed(name, times)}
             with rows.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": key, "name": name, "faults": known[key]}) + "\n")
+                file.write(json.dumps({"key": key, "name": name} | known[key]) + "\n")
         found[name] = known[key]
         print(f"{name}: {found[name]}", file=sys.stderr, flush=True)
     return {"about": about(), "kills": times, "total": _total(found), "commands": found}
@@ -179,7 +181,8 @@ def _read_rows(rows: Path) -> dict[str, Any]:
     text = rows.read_text(encoding="utf-8") if rows.exists() else ""
     text = text[: text.rfind("\n") + 1]  # the last line may be cut
     rows.write_text(text, encoding="utf-8")
-    return {row["key"]: row["faults"] for row in map(json.loads, text.splitlines())}
+    found = map(json.loads, text.splitlines())
+    return {row["key"]: {name: row[name] for name in ("commit", "faults")} for row in found}
 
 
 def _key(name: str, times: int) -> str:
@@ -192,8 +195,9 @@ def _key(name: str, times: int) -> str:
 
 def _total(found: dict[str, Any]) -> dict[str, int]:
     """Runs of each fault, and what was wrong, of all commands."""
-    runs = {fault: sum(each[fault]["runs"] for each in found.values()) for fault in FAULTS}
-    counts = [each for faults in found.values() for each in faults.values()]
+    all_faults = [each["faults"] for each in found.values()]
+    runs = {fault: sum(each[fault]["runs"] for each in all_faults) for fault in FAULTS}
+    counts = [each for faults in all_faults for each in faults.values()]
     sums = {
         name: sum(each[name] for each in counts) for name in ("with_other_files", "waited", "wrong")
     }
