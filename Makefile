@@ -7,11 +7,11 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 # A process of the tests is on every core already: threads of BLAS or ours in each would wait for
 # each other. Tests about threads say themselves how many.
-test test-fast coverage: export OMP_NUM_THREADS = 1
-test test-fast coverage: export MALLOWMIX_N_JOBS = 1
+test test-fast coverage oldest: export OMP_NUM_THREADS = 1
+test test-fast coverage oldest: export MALLOWMIX_N_JOBS = 1
 
 .PHONY: help venv demo test test-fast lint shape claims paper paper-quick docs images dist bench
-.PHONY: bench-scale faults mutants coverage image clean
+.PHONY: bench-scale faults mutants coverage oldest image clean
 
 help:  ## what one can make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -52,6 +52,16 @@ test-fast: venv  ## the tests that are not marked slow
 coverage: .venv/measured  ## all tests, and the share of lines that they run; writes benchmarks/results/line_coverage.json
 	$(BIN)/python -m pytest -n auto --dist worksteal --cov=mallowmix --cov-report=json:build/coverage.json
 	$(BIN)/python -m tools.line_coverage build/coverage.json
+
+build/oldest/ready: pyproject.toml tools/oldest.py
+	$(PYTHON) -m venv build/oldest
+	$(PYTHON) -m tools.oldest dev bench > build/oldest/constraints.txt
+	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint build/oldest/constraints.txt --editable '.[dev,bench]'
+	@touch $@
+
+oldest: build/oldest/ready  ## the tests that are not marked slow, with the oldest packages that pyproject.toml allows; TESTS=FILES
+	NUMBA_CACHE_DIR=$(CURDIR)/build/oldest/numba build/oldest/bin/python -m pytest -n auto --dist worksteal -m 'not slow' $(TESTS)
 
 .venv/documented: .venv/ready
 	$(PIP) --editable '.[docs]'

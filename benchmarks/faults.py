@@ -4,195 +4,204 @@ python -m benchmarks.faults [--kills 100] [--only NAME ...]   writes benchmarks/
 
 Each command runs on small data, first undisturbed: what it writes then is what it must write
 always. Its outputs exist before each run, so that "nothing happened" can be told from "half of it
-happened". Then, again and again:
+happened". Then, again and again, forked from a process that has run it once (`fault_process`):
 
     kill      SIGKILL at random moments, a third of them in the last tenth of the time
     writing   SIGKILL at each step of writing: before and after each flush and each rename
     disk      a limit on the size of files, up to that of the largest output
     folder    a folder that may not be written to (as another user, where root runs this)
-    memory    a limit on the address space, from what Python alone needs upwards
+    memory    a limit on the address space, up to 32 MB more than the process has at first
 
 After each, every output must be as it was or as it should be, byte by byte, and every input as it
-was; a command that was not killed must leave no other file and end with a sentence. The exit code
-says whether all of that was so.
+was; a command that was not killed must leave no other file and end with a sentence. Where something
+else is left (a temporary file after a kill, comparisons sorted on disk after an error), the command
+is run once more on it, and must write what it should. The exit code says whether all of that was
+so.
+
+A command's counts are a line of build/faults.jsonl: a run that was stopped goes on with the next
+command. They are counted anew when the package, the command or the number of kills is another one;
+after a change of these files here, remove the lines that it concerns.
 """
 
 import argparse
-import os
+import hashlib
+import json
 import random
-import resource
-import signal
-import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from benchmarks.fault_process import Ended, Fault
 from benchmarks.fault_trial import COMMANDS, Trial
 from benchmarks.record import RESULTS, about, save
+from mallowmix.paper.provenance import run_record
 
-_NOBODY = 65534
-# kills itself at the n-th step of writing; a step is what happens before or after a call
-_STEPS = """
-import os, signal, sys
-n, calls = int(sys.argv.pop(1)), 0
-def step():
-    global calls
-    calls += 1
-    if calls == n:
-        os.kill(os.getpid(), signal.SIGKILL)
-def around(call):
-    def wrapped(*given, **named):
-        step()
-        answer = call(*given, **named)
-        step()
-        return answer
-    return wrapped
-os.fsync, os.replace = around(os.fsync), around(os.replace)
-from mallowmix.cli import main
-main()
-"""
+_HERE = Path(__file__).resolve().parent.parent
+ROWS = _HERE / "build" / "faults.jsonl"
+_MEMORY = 32 * 2**20
+
+_LATE = 10.0  # seconds after which a process without memory, which may wait for ever, is killed
 
 
-# ---- the faults: each gives (what is left, other files, whether it ended with a sentence) ----
+class Outcome(NamedTuple):
+    """What a fault left: the outputs, other files, and whether the command ended as it should."""
 
-Outcome = tuple[str, int, bool]
+    left: str
+    others: int
+    as_it_should: bool
+    waited: bool = False  # for ever
+
+
+# ---- the faults ----
 
 
 def kills(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]:
     """SIGKILL at random moments."""
     for n in range(times):
-        trial.reset()
         low = 0.9 if n % 3 == 0 else 0.0
-        process = subprocess.Popen(
-            trial.arguments(),
-            cwd=trial.folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        time.sleep(chance.uniform(low, 1.05) * trial.seconds)
-        process.kill()
-        process.wait()
-        yield *trial.left(), True
+        trial.run(Fault(kill_after=chance.uniform(low, 1.05) * trial.seconds))
+        yield Outcome(*trial.left(), trial.next_run_is_none_the_worse())
 
 
 def writing(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]:
     """SIGKILL at each step of writing, until there are no more steps."""
-    code = -signal.SIGKILL
-    step = 0
-    while code == -signal.SIGKILL and step < max(times, 8):
+    step, killed = 0, True
+    while killed and step < max(times, 8):
         step += 1
-        trial.reset()
-        words = [sys.executable, "-c", _STEPS, str(step), *trial.command.words.split()]
-        code = trial.run(words).returncode
-        yield *trial.left(), True
+        killed = trial.run(Fault(kill_at_step=step)).killed
+        yield Outcome(*trial.left(), trial.next_run_is_none_the_worse())
 
 
 def disk(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]:
     """Files may only have so many bytes."""
     largest = max(len(data) for data in trial.wanted.values())
     for _ in range(max(1, times // 10)):
-        most = chance.randrange(1, largest)
-        yield _limited(trial, lambda most=most: _limit(resource.RLIMIT_FSIZE, most))
+        ended = trial.run(Fault(most_file_bytes=chance.randrange(1, largest)))
+        said = ended.code == 0 or is_sentence(ended)
+        yield Outcome(*trial.left(), said and trial.next_run_is_none_the_worse())
 
 
 def memory(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]:
-    """The address space may only be so large; a library may end the process by itself."""
+    """The address space may only be so large; a library may end the process by itself.
+
+    Python waits for ever for a thread that had no memory to begin; then the process is killed.
+    """
+    late = _LATE + 3 * trial.seconds
     for _ in range(max(1, times // 10)):
-        most = chance.randrange(300 * 2**20, 2 * 2**30)
-        kind, others, _ = _limited(trial, lambda most=most: _limit(resource.RLIMIT_AS, most))
-        yield kind, others, True
+        ended = trial.run(Fault(kill_after=late, more_memory=chance.randrange(_MEMORY)))
+        yield Outcome(*trial.left(), trial.next_run_is_none_the_worse(), ended.killed)
 
 
 def folder(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]:
     """The folder may not be written to."""
     trial.reset()
     with read_only(trial.folder):
-        user = _become_nobody if os.geteuid() == 0 else None
-        if not _can_run(trial, user):
-            return
-        done = trial.run(limit=user)
-    yield *trial.left(), _is_sentence(done)
+        ended = trial.run(Fault(as_nobody=True), anew=False)
+    yield Outcome(*trial.left(), is_sentence(ended))
 
 
 FAULTS = {"kill": kills, "writing": writing, "disk": disk, "folder": folder, "memory": memory}
 
 
-def _limited(trial: Trial, limit: Callable[[], None]) -> Outcome:
-    trial.reset()
-    done = trial.run(limit=limit)
-    return *trial.left(), done.returncode == 0 or _is_sentence(done)
-
-
-def _can_run(trial: Trial, user: Callable[[], None] | None) -> bool:
-    """Whether this Python can be run as that user at all."""
-    try:
-        return trial.run([sys.executable, "-c", "import mallowmix.cli"], user).returncode == 0
-    except OSError:
-        return False
-
-
-def _is_sentence(done: subprocess.CompletedProcess[str]) -> bool:
-    said = [line for line in done.stderr.splitlines() if not line.startswith("Note: ")]
-    return done.returncode == 1 and len(said) == 1 and said[0].startswith("Error: ")
-
-
-def _limit(kind: int, most: int) -> None:
-    resource.setrlimit(kind, (most, most))
-
-
-def _become_nobody() -> None:
-    os.setgroups([])
-    os.setgid(_NOBODY)
-    os.setuid(_NOBODY)
+def is_sentence(ended: Ended) -> bool:
+    """Whether a run failed with one sentence."""
+    said = [line for line in ended.said.splitlines() if not line.startswith("Note: ")]
+    return ended.code == 1 and len(said) == 1 and said[0].startswith("Error: ")
 
 
 @contextmanager
 def read_only(path: Path) -> Iterator[None]:
-    """A folder in which no file can be made, for a while."""
-    mode = path.stat().st_mode
-    path.chmod(0o555)
+    """A folder in which no file can be made, for a while, nor in those inside it."""
+    modes = {each: each.stat().st_mode for each in (path, *path.rglob("*")) if each.is_dir()}
+    for each in modes:
+        each.chmod(0o555)
     try:
         yield
     finally:
-        path.chmod(mode)
+        for each, mode in modes.items():
+            each.chmod(mode)
 
 
 def tally(fault: str, outcomes: Iterator[Outcome]) -> dict[str, Any]:
     """Count outcomes; `wrong` counts what must never be."""
     left: Counter[str] = Counter()
-    other_files = wrong = 0
-    for kind, others, sentence in outcomes:
+    other_files = wrong = n_waited = 0
+    for kind, others, as_it_should, waited in outcomes:
         left[kind] += 1
+        n_waited += waited
         killed = fault in ("kill", "writing", "memory")
         other_files += others > 0
         # files that go together are renamed one after the other: a kill may come between
         partly = kind == "some new" and not killed
-        wrong += kind == "broken" or partly or not sentence or (others > 0 and not killed)
+        wrong += kind == "broken" or partly or not as_it_should or (others > 0 and not killed)
     return {
         "runs": left.total(),
         "left": dict(left),
         "with_other_files": other_files,
+        "waited": n_waited,
         "wrong": wrong,
     }
 
 
-def run(times: int, names: list[str], seed: int = 0) -> dict[str, Any]:
-    """Every fault for every command."""
-    found: dict[str, Any] = {}
-    for name in names:
-        with tempfile.TemporaryDirectory() as path:
-            Path(path).chmod(0o755)
-            trial, chance = Trial(COMMANDS[name], Path(path)), random.Random(f"{seed} {name}")
-            found[name] = {
+# ---- commands, one after the other ----
+
+
+def disturbed(name: str, times: int, seed: int = 0) -> dict[str, Any]:
+    """Every fault for one command."""
+    with tempfile.TemporaryDirectory() as path:
+        Path(path).chmod(0o755)
+        chance = random.Random(f"{seed} {name}")
+        with Trial(COMMANDS[name], Path(path)) as trial:
+            return {
                 fault: tally(fault, make(trial, times, chance)) for fault, make in FAULTS.items()
             }
+
+
+def run(times: int, names: list[str], rows: Path = ROWS) -> dict[str, Any]:
+    """Every fault for every command; what is in the file of rows already is taken from there."""
+    known, found = _read_rows(rows), dict[str, Any]()
+    for name in names:
+        key = _key(name, times)
+        if key not in known:
+            commit = run_record([], [])["commit"]
+            known[key] = {"commit": commit, "faults": disturbed(name, times)}
+            with rows.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"key": key, "name": name} | known[key]) + "\n")
+        found[name] = known[key]
         print(f"{name}: {found[name]}", file=sys.stderr, flush=True)
-    return {"about": about(), "kills": times, "commands": found}
+    return {"about": about(), "kills": times, "total": _total(found), "commands": found}
+
+
+def _read_rows(rows: Path) -> dict[str, Any]:
+    rows.parent.mkdir(parents=True, exist_ok=True)
+    text = rows.read_text(encoding="utf-8") if rows.exists() else ""
+    text = text[: text.rfind("\n") + 1]  # the last line may be cut
+    rows.write_text(text, encoding="utf-8")
+    found = map(json.loads, text.splitlines())
+    return {row["key"]: {name: row[name] for name in ("commit", "faults")} for row in found}
+
+
+def _key(name: str, times: int) -> str:
+    """What the counts of a command depend on."""
+    digest = hashlib.sha256(f"{COMMANDS[name]} {times}".encode())
+    for file in sorted((_HERE / "src").rglob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _total(found: dict[str, Any]) -> dict[str, int]:
+    """Runs of each fault, and what was wrong, of all commands."""
+    all_faults = [each["faults"] for each in found.values()]
+    runs = {fault: sum(each[fault]["runs"] for each in all_faults) for fault in FAULTS}
+    counts = [each for faults in all_faults for each in faults.values()]
+    sums = {
+        name: sum(each[name] for each in counts) for name in ("with_other_files", "waited", "wrong")
+    }
+    return {"commands": len(found), "runs": sum(runs.values()), **runs, **sums}
 
 
 def main() -> None:
@@ -204,8 +213,7 @@ def main() -> None:
     options = parser.parse_args()
     result = run(options.kills, options.only)
     save("faults", result, RESULTS)
-    wrong = [each["wrong"] for faults in result["commands"].values() for each in faults.values()]
-    sys.exit(1 if any(wrong) else 0)
+    sys.exit(1 if result["total"]["wrong"] else 0)
 
 
 if __name__ == "__main__":

@@ -42,6 +42,23 @@ def with_size(path: Path, column: int, which: int, size: int) -> bytes:
     return data[:at] + new + data[end:footer] + tail
 
 
+def with_footer_size(path: Path, size: int) -> bytes:
+    """The bytes of a file of one group whose footer says that it unpacks to so many bytes.
+
+    Both the group's size and the columns' own are set.
+    """
+    data, group = path.read_bytes(), pq.read_metadata(path).row_group(0)
+    length = int.from_bytes(data[-8:-4], "little")
+    start = len(data) - 8 - length
+    footer = data[start:-8]
+    columns = [group.column(n).total_uncompressed_size for n in range(group.num_columns)]
+    for old in (group.total_byte_size, max(columns)):
+        written = _LONG + number(old)
+        assert footer.count(written) >= 1
+        footer = footer.replace(written, _LONG + number(size))
+    return data[:start] + footer + len(footer).to_bytes(4, "little") + data[-4:]
+
+
 def true_size(path: Path, column: int, which: int) -> int:
     """What the page says before it is changed."""
     data, about = path.read_bytes(), pq.read_metadata(path).row_group(0).column(column)

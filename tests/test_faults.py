@@ -8,23 +8,23 @@ import random
 
 import pytest
 
-from benchmarks.fault_trial import COMMANDS, Trial, prepare
-from benchmarks.faults import FAULTS, tally
+from benchmarks.fault_process import Ended
+from benchmarks.fault_trial import BEFORE, COMMANDS, Trial, prepare
+from benchmarks.faults import FAULTS, Outcome, is_sentence, run, tally
 
 
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory):
     folder = tmp_path_factory.mktemp("faults")
     folder.chmod(0o755)
-    return Trial(COMMANDS["convert to sqlite"], folder)
+    with Trial(COMMANDS["convert to sqlite"], folder) as trial:
+        yield trial
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["kill", "writing", "disk", "folder"])
 def test_a_disturbed_command_leaves_the_old_file_or_the_new_one(trial, fault):
     found = tally(fault, FAULTS[fault](trial, 3, random.Random(0)))
-    if found["runs"] == 0:
-        pytest.skip("root can write everywhere, and nobody else can run this Python")
     assert found["wrong"] == 0, found
     if fault == "writing":
         # before and after each flush and rename: the old file before the rename, then the new one
@@ -64,4 +64,43 @@ def test_the_checker_notices_what_must_not_be(trial):
     ],
 )
 def test_what_counts_as_wrong(fault, outcome, wrong):
-    assert tally(fault, iter([outcome]))["wrong"] == wrong
+    assert tally(fault, iter([Outcome(*outcome)]))["wrong"] == wrong
+
+
+@pytest.mark.slow
+def test_a_run_on_what_a_kill_left_is_noticed_where_it_fails(trial):
+    name = trial.command.outputs[0]
+    trial.reset()
+    assert trial.next_run_is_none_the_worse()  # nothing is left, and nothing is run
+    assert (trial.folder / name).read_bytes() == BEFORE
+    (trial.folder / ".rest.tmp").write_text("")
+    assert trial.next_run_is_none_the_worse()
+    assert (trial.folder / name).read_bytes() == trial.wanted[name]
+    (trial.folder / "votes.csv").write_text("user\n")
+    assert not trial.next_run_is_none_the_worse()
+    prepare(trial.folder)
+
+
+def test_counts_are_kept_by_command_and_counted_anew_for_others(tmp_path, monkeypatch):
+    asked = []
+
+    def counted(name, times):
+        asked.append(name)
+        return dict.fromkeys(FAULTS, tally("disk", iter([Outcome("old", 0, times != 7)])))
+
+    monkeypatch.setattr("benchmarks.faults.disturbed", counted)
+    rows = tmp_path / "faults.jsonl"
+    run(5, ["fit", "report"], rows)
+    rows.write_text(rows.read_text() + '{"key": "cut')
+    found = run(5, ["fit", "update"], rows)
+    assert asked == ["fit", "report", "update"]
+    assert found["total"] | {"commands": 2, "runs": 10, "kill": 2, "wrong": 0} == found["total"]
+    assert run(7, ["fit"], rows)["total"]["wrong"] == 5
+    assert asked[-1] == "fit"
+
+
+def test_a_sentence_is_one_line_of_an_error():
+    assert is_sentence(Ended(1, "Note: 2 people\nError: The disk is full.\n", 1.0))
+    assert not is_sentence(Ended(0, "Error: The disk is full.\n", 1.0))
+    assert not is_sentence(Ended(1, "Error: The disk is full.\nTraceback\n", 1.0))
+    assert not is_sentence(Ended(1, "", 1.0))

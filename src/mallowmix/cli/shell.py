@@ -227,9 +227,10 @@ def _usage(error: Any) -> str:
     if near:  # an option's name was mistyped
         return f"{error.message}. Did you mean {near[0]}? See {command} --help."
     message = error.format_message().strip().replace("\n", " ")
-    missing = getattr(error, "param", None) if hasattr(error, "param_type") else None
+    missing: Any = getattr(error, "param", None) if hasattr(error, "param_type") else None
     if context is not None and getattr(missing, "param_type_name", "") == "argument":
-        message = f"{message.rstrip('.')}: type {command} {arguments_in_usage(context.command)}."
+        usage = arguments_in_usage(context.command)
+        message = f"Missing argument '{missing.metavar or missing.name}': type {command} {usage}."
         message += _how_to_learn(context.command)
     return f"{message}{'' if message.endswith(('.', '?', '!')) else '.'} See {command} --help."
 

@@ -55,6 +55,8 @@ def as_arrow(values: object, name: str) -> pa.ChunkedArray:
             f"Column {name!r} is a {type(values).__name__}, not a column of labels: "
             "give a list or an array."
         )
+    if isinstance(values, np.ndarray) and values.dtype.kind == "T":
+        values = values.astype(object)  # NumPy's texts of any length, which not every Arrow reads
     try:
         array = pa.array(values, from_pandas=True)
     except KeyError:  # a table: Arrow asks it for its first entry

@@ -191,8 +191,9 @@ def two_terms(core: Array) -> list[Array] | None:
     if abs(np.linalg.det(back)) < 1e-300:
         return None
     values, A = np.linalg.eig(front @ np.linalg.inv(back))  # A diag(c_1 / c_2) A⁻¹
-    if np.iscomplexobj(values) or abs(np.linalg.det(A)) < 1e-9:
+    if np.any(np.imag(values)) or abs(np.linalg.det(A)) < 1e-9:
         return None
+    A = np.real(A)  # NumPy 2.5 always gives complex numbers
     rest = np.einsum("ti,ijl->tjl", np.linalg.inv(A), core)  # b_t ⊗ c_t
     B, C = np.empty((2, 2)), np.empty((2, 2))
     for t in range(2):

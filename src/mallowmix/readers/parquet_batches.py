@@ -1,8 +1,9 @@
 """Rows of a Parquet file, some at a time, up to the limit of what a file may unpack to.
 
 A Parquet file writes a label once and a run of equal rows as one number, so that a file of 50 kB
-can hold 50 GB. What its footer says of the columns is checked before anything is read; then labels
-stay numbers, as they are in the file, until it is known how long they are together.
+can hold 50 GB. What its footer and the headers of its pages say is checked before anything is
+unpacked; then labels stay numbers, as they are in the file, until it is known how long they are
+together.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mallowmix.errors import FileError, MallowmixError
+from mallowmix.readers.page_sizes import page_bytes
 from mallowmix.readers.unpacked_limit import check_unpacked, most_unpacked
 
 _BROKEN = (pa.ArrowException, OSError, ValueError, OverflowError)
@@ -55,7 +57,8 @@ def parquet_batches(path: Path, columns: Sequence[str] | None = None) -> Iterato
     """Yield rows of `read_parquet`, some at a time; a FileError before the limit is passed."""
     with _explained(path):
         check_parquet(path, columns)
-        labels = [each.path for each in _leaves(path, columns) if each.physical_type == _BYTES]
+        leaves = _leaves(path, columns).values()
+        labels = [each.path for each in leaves if each.physical_type == _BYTES]
         unpacked = 0
         with pq.ParquetFile(path, read_dictionary=labels) as numbered, pq.ParquetFile(path) as bare:
             for group in range(numbered.num_row_groups):
@@ -70,17 +73,20 @@ def parquet_batches(path: Path, columns: Sequence[str] | None = None) -> Iterato
 
 
 def check_parquet(path: Path, columns: Sequence[str] | None = None) -> None:
-    """Raise a FileError where a file's own footer says that it unpacks to more than it may.
+    """Raise a FileError where a file says that it unpacks to more than it may.
 
-    The footer's entries of single columns are not looked at: Arrow ends the process where one is
-    damaged.
+    Its footer says so of all, which may be too little, and the header of each page, on which Arrow
+    and DuckDB rely. Arrow is not asked for the footer's entries of single columns: it ends the
+    process where one is damaged.
     """
     with _explained(path):
         found = pq.read_metadata(path)
         groups = [found.row_group(n) for n in range(found.num_row_groups)]
-        n_values = sum(group.num_rows for group in groups) * len(_leaves(path, columns))
+        leaves = _leaves(path, columns)
+        n_values = sum(group.num_rows for group in groups) * len(leaves)
         n_bytes = sum(group.total_byte_size for group in groups)  # of all columns
         check_unpacked(path, max(n_bytes, n_values * _LEAST_BYTES))
+        check_unpacked(path, sum(page_bytes(path, leaves)))
 
 
 @contextmanager
@@ -99,14 +105,14 @@ def _explained(path: Path) -> Iterator[None]:
         ) from None
 
 
-def _leaves(path: Path, columns: Sequence[str] | None) -> list[Any]:
-    """The columns of values that the wanted columns are made of."""
+def _leaves(path: Path, columns: Sequence[str] | None) -> dict[int, Any]:
+    """The columns of values that the wanted columns are made of, by their numbers."""
     schema = pq.read_metadata(path).schema
-    leaves = [schema.column(n) for n in range(len(schema))]
+    leaves = {n: schema.column(n) for n in range(len(schema))}
     if columns is None:
         return leaves
     wanted = tuple(f"{name}." for name in columns)
-    return [each for each in leaves if f"{each.path}.".startswith(wanted)]
+    return {n: each for n, each in leaves.items() if f"{each.path}.".startswith(wanted)}
 
 
 def _few_rows(path: Path, n_bytes: int) -> int:

@@ -123,3 +123,4 @@ def _write_duckdb(table: pa.Table, path: Path) -> None:
     with _as_os_error(duckdb.Error), closing(duckdb.connect(str(path))) as connection:
         connection.register("given", table)
         connection.execute(f"CREATE TABLE {TABLE} AS SELECT * FROM given")
+        connection.execute("CHECKPOINT")  # on closing it would not say that the disk is full

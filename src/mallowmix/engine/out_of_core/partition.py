@@ -116,7 +116,8 @@ def merged_parts(
         else:
             key, merged = merge(key, weight)
         user, pair = np.divmod(key, key.dtype.type(n_items**2))
-        yield Merged(np.bincount(user, minlength=count), pair.astype(np.int64), merged, ids)
+        counts = np.bincount(user.astype(np.int64), minlength=count)
+        yield Merged(counts, pair.astype(np.int64), merged, ids)
         for file in folder.glob(f"*-{p:03}"):
             file.unlink()
 

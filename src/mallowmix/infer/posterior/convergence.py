@@ -10,6 +10,7 @@ from mallowmix.infer.posterior.posterior_sample import PosteriorSample, load_arv
 from mallowmix.typing import Array
 
 _DRAW = "Draw one with mallowmix.sample_posterior(comparisons, n_components)."
+_TAILS = (0.05, 0.95)  # the quantiles of "tail"; ArviZ 1 has none of its own
 R_HAT = 1.05  # above it the chains have not converged to one distribution
 # quantities that do not depend on how the components are numbered, and those that do
 UNLABELLED = ("log_likelihood", "sorted_share", "sorted_phi", "win_rate")
@@ -109,8 +110,8 @@ def _row(az: Any, name: str, draws: Array) -> Convergence:
     moving = [n for n in range(flat.shape[2]) if np.ptp(flat[:, :, n]) > 1e-9]
     r_hat = max((float(az.rhat(flat[:, :, n])) for n in moving), default=1.0)
     bulk, tail = (
-        min((float(az.ess(flat[:, :, n], method=method)) for n in moving), default=np.nan)
-        for method in ("bulk", "tail")
+        min((float(az.ess(flat[:, :, n], **how)) for n in moving), default=np.nan)
+        for how in ({"method": "bulk"}, {"method": "tail", "prob": _TAILS})
     )
     return Convergence(name, flat.shape[2], r_hat, bulk, tail, name in LABELLED)
 
