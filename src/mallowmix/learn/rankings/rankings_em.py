@@ -26,7 +26,6 @@ FIRST_ERROR_RATE = 0.05
 _LEAST_ERROR, _MOST_ERROR = 0.001, 0.45
 _LEAST_PHI, _MOST_PHI = 0.05, 0.999
 _PSEUDO_USERS = 2.0  # at half the greatest distance: they keep φ away from 0
-_HELD = 0.1  # users: a component with fewer is nobody's
 _FORGET = 0.7  # what older sums are multiplied by, in the first half of the rounds
 
 
@@ -87,7 +86,7 @@ def _m_step(model: RankingsModel, sums: RankingsSums) -> RankingsModel:
     Q = model.n_items
     sigma, phi = model.sigma.copy(), model.phi.copy()
     for k in range(model.n_components):
-        if sums.users[k] < _HELD:
+        if sums.users[k] < 1:
             continue  # nobody holds it: it stays as it is
         wins = sums.above[k] - sums.above[k].T
         order = insertion_search(np.maximum(wins, 0), np.argsort(sigma[k], kind="stable"))
