@@ -109,3 +109,26 @@ def test_small_numbers_are_in_the_singular_and_wrong_files_are_named(folder, mon
         done = CliRunner().invoke(app, typed.split(), env={"COLUMNS": "300", "NO_COLOR": "1"})
         assert expected in " ".join((done.stdout + done.stderr).split()), typed
     assert (folder / "dishes.m4").read_bytes() == before
+
+
+def pairs(votes):
+    """(winner, loser) of each comparison."""
+    return [
+        (votes.items[i], votes.items[j]) for i, j in zip(votes.winner, votes.loser, strict=True)
+    ]
+
+
+def test_tuples_are_ratings_or_rankings_where_the_function_says_so():
+    rated = mm.read_ratings([("ann", "tea", 5), ("ann", "milk", 3), ("bob", "milk", 2.5)])
+    assert pairs(rated) == [("tea", "milk")]
+    ranked = mm.read_rankings([("ann", "tea", 2), ("ann", "milk", 1)])
+    assert pairs(ranked) == [("milk", "tea")]
+
+
+@pytest.mark.parametrize(
+    "lists", [[["a", "b", "c"]], [("b", "a"), ("a", "b")], [["a", "b", "c", "d"]]]
+)
+def test_lists_of_items_are_told_where_to_go(lists):
+    with pytest.raises(mm.errors.DataError, match=r"Rankings.from_orders\(lists\)"):
+        mm.read_rankings(lists)
+    assert mm.Rankings.from_orders(lists).comparisons().n_comparisons >= 1

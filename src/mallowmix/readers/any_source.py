@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.frames import frame_kind
 from mallowmix.data.rankings import Rankings
-from mallowmix.errors import DataWarning, FileError, Option, OptionError, check_choice
+from mallowmix.errors import DataError, DataWarning, FileError, Option, OptionError, check_choice
 from mallowmix.readers.files import open_path
 from mallowmix.readers.forms import FILES, NAMES, check_uses, choose_form, read_form
 from mallowmix.readers.headers import NAMES as ROLE_NAMES
@@ -159,12 +159,26 @@ def _read_table(
         )
     if table.title == "The list":
         _check_no_columns(columns, "rows of tuples have")
+        columns = _columns_of_rows(table, format)
     if not options.text.header and columns is None:
         columns = _columns_in_order(table, format or "comparisons")
     form = choose_form(table, format, columns, one_user=options.one_user)
     check_uses(form.name, options)
     reading = read_form(table, form, columns, options)
     return reading.with_notes(*dict.fromkeys(table.notes))
+
+
+def _columns_of_rows(table: Input, format: str | None) -> ColumnNames | None:
+    """What tuples hold as ratings or rankings: user, item and a number, as in a file."""
+    if format not in ("ratings", "rankings"):
+        return None
+    last = table.take({"last": table.names[-1]})["last"]
+    if format == "rankings" and any(isinstance(value, str) for value in last):
+        raise DataError(
+            "Rankings as tuples are (user, item, rank) with a number at the end. For lists of "
+            "items, the best first, give mallowmix.Rankings.from_orders(lists)."
+        )
+    return _columns_in_order(table, format) if len(table.names) == 3 else None
 
 
 def _columns_in_order(table: Input, format: str) -> ColumnNames:
