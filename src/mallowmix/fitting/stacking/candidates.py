@@ -60,6 +60,29 @@ def fold_predictions(fold: Fold, member: Member) -> Array:
     return member_probabilities(fold.held_out.block, member, fold.held_out.queries)
 
 
+def changed_candidate(
+    candidate: Candidate, folds: Sequence[Fold], change: Callable[[Member], Member]
+) -> Candidate:
+    """The same candidate, whose models are changed after they were learnt.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        As it was learnt.
+    folds : sequence of Fold
+        The users who judge.
+    change : callable
+        Returns the changed model.
+
+    Returns
+    -------
+    Candidate
+    """
+    members = tuple(change(member) for member in candidate.members)
+    found = tuple(fold_predictions(*each) for each in zip(folds, members, strict=True))
+    return Candidate(found, lambda: change(candidate.finish()), members)
+
+
 def rankings_candidate(
     folds: Sequence[Fold],
     everyone: Sequence[Block],

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mallowmix.fitting.stacking.candidates import Candidate, fold_predictions
+from mallowmix.fitting.stacking.candidates import fold_predictions
 from mallowmix.fitting.stacking.held_out_users import Fold, HeldOut, first_held_out, mean_loss
 from mallowmix.model.predictor import N_CATEGORIES, Member
 from mallowmix.model.utilities_model import UtilitiesModel
@@ -56,31 +56,6 @@ def rescaled(model: Member, scale: UtilitiesScale) -> UtilitiesModel:
         loadings=np.sqrt(scale.loadings) * model.loadings,
         variances=scale.variances * model.variances,
     )
-
-
-def rescaled_candidate(
-    candidate: Candidate, folds: Sequence[Fold], scale: UtilitiesScale
-) -> Candidate:
-    """The same utilities, rescaled.
-
-    Parameters
-    ----------
-    candidate : Candidate
-        Gaussian utilities.
-    folds : sequence of Fold
-        The users who judge.
-    scale : UtilitiesScale
-        The factors.
-
-    Returns
-    -------
-    Candidate
-    """
-    if scale == UtilitiesScale():
-        return candidate
-    members = tuple(rescaled(member, scale) for member in candidate.members)
-    found = tuple(fold_predictions(*each) for each in zip(folds, members, strict=True))
-    return Candidate(found, lambda: rescaled(candidate.finish(), scale), members)
 
 
 def best_scale(

@@ -15,9 +15,13 @@ import numpy as np
 
 from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, Engine
-from mallowmix.fitting.stacking.candidates import Candidate, fold_predictions
+from mallowmix.fitting.stacking.candidates import (
+    Candidate,
+    changed_candidate,
+    fold_predictions,
+)
 from mallowmix.fitting.stacking.held_out_users import Fold, category_losses
-from mallowmix.fitting.stacking.utilities_scale import best_scale, rescaled_candidate
+from mallowmix.fitting.stacking.utilities_scale import best_scale, rescaled
 from mallowmix.learn.utilities.initial_loadings import InitialUtilities, initial_utilities
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.learn.utilities.utilities_em import learn_utilities
@@ -92,18 +96,17 @@ def _rescaled(
     """All that were tried, rescaled for new items, and the nearest for known items too."""
     best = tried[nearest]
     scale = best_scale(folds, best.members, known=False)
+
+    def for_new(each: Candidate) -> Candidate:
+        own = scale if each is best else best_scale(folds, each.members, known=False, start=scale)
+        return changed_candidate(each, folds, lambda member: rescaled(member, own))
+
+    found = [for_new(each) for each in tried.values()]
     known = best_scale(folds, best.members, known=True)
-    found = [
-        rescaled_candidate(
-            each,
-            folds,
-            scale if each is best else best_scale(folds, each.members, known=False, start=scale),
-        )
-        for each in tried.values()
-    ]
     if known == scale:
         return found
-    return [*found, replace(rescaled_candidate(best, folds, known), for_known=True)]
+    last = changed_candidate(best, folds, lambda member: rescaled(member, known))
+    return [*found, replace(last, for_known=True)]
 
 
 def _factors(n_items: int) -> list[int]:
@@ -168,10 +171,7 @@ def widened(candidate: Candidate, folds: Sequence[Fold]) -> Candidate:
     -------
     Candidate
     """
-    members = tuple(_wide(member) for member in candidate.members)
-    parts = zip(folds, members, strict=True)
-    found = tuple(fold_predictions(*each) for each in parts)
-    return Candidate(found, lambda: _wide(candidate.finish()), members)
+    return changed_candidate(candidate, folds, _wide)
 
 
 def _wide(member: Member) -> UtilitiesModel:
