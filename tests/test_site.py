@@ -3,8 +3,10 @@
 `make docs` builds it; only the last tests here need Sphinx.
 """
 
+import fcntl
 import functools
 import importlib
+import os
 import re
 import subprocess
 import sys
@@ -100,14 +102,22 @@ def test_broken_links_and_what_is_loaded_from_elsewhere_are_found(tmp_path):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The whole site, built without making its figures anew."""
+    """The whole site, built without making its figures anew; once, however many processes test."""
     for name in ("sphinx", "myst_parser", "numpydoc", "pydata_sphinx_theme"):
         pytest.importorskip(name)
-    folder = tmp_path_factory.mktemp("site") / "s"
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    with (shared / "site.lock").open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two builds would write and delete the same pages
+        if not (shared / "site" / "index.html").exists():
+            build_site(shared / "site")
+    return shared / "site"
+
+
+def build_site(folder):
     command = [sys.executable, "docs/make_site.py", "--no-figures", "--output", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0 and "Built" in done.stdout, done.stdout + done.stderr
-    return folder
 
 
 @pytest.mark.slow
