@@ -33,7 +33,7 @@ from mallowmix.engine import Block
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.infer.pooled_prediction import member_probabilities, predictor_probabilities
 from mallowmix.learn.bradley_terry_components import best_scores
-from mallowmix.model.predictor import CalibratedModel, member_name
+from mallowmix.model.predictor import CalibratedModel
 from mallowmix.numerics.clustered_error import clustered_ratio
 from mallowmix.typing import Array
 
@@ -115,9 +115,11 @@ def gaps(parts: protocol.Split, Q: int) -> tuple[dict[str, Array], dict[str, flo
     found = {"predictor": predictor_probabilities(block, predictor, queries)}
     cpu["ms a person"] = 1000 * (time.process_time() - begin) / len(parts.given)
     by_weight = np.argsort(-predictor.weights.sum(axis=0), kind="stable")
+    assert model.report.predictor is not None
+    names = [score.name for score in model.report.predictor.members]
     for n, j in enumerate(by_weight, 1):
         member = predictor.members[j]
-        found[member_name(member)] = member_probabilities(block, member, queries)
+        found[names[j]] = member_probabilities(block, member, queries)
         first = first_members(predictor, by_weight[:n])
         found[f"first {n} members"] = predictor_probabilities(block, first, queries)
     alone = CalibratedModel(model.components)

@@ -172,8 +172,8 @@ def _columns_of_rows(table: Input, format: str | None) -> ColumnNames | None:
     """What tuples hold as ratings or rankings: user, item and a number, as in a file."""
     if format not in ("ratings", "rankings"):
         return None
-    last = table.take({"last": table.names[-1]})["last"]
-    if format == "rankings" and any(isinstance(value, str) for value in last):
+    last = table.take({"last": table.names[-1]})["last"] if format == "rankings" else ()
+    if any(isinstance(value, str) for value in last):
         raise DataError(
             "Rankings as tuples are (user, item, rank) with a number at the end. For lists of "
             "items, the best first, give mallowmix.Rankings.from_orders(lists)."

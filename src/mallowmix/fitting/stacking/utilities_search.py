@@ -10,6 +10,7 @@ lie at, and what does not help costs one try.
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -67,13 +68,16 @@ def utilities_candidates(
     tried: dict[tuple[int, int], Candidate] = {}
     losses: dict[tuple[int, int], Array] = {}
 
-    def gains(K: int, r: int, before: tuple[int, int] | None = None) -> bool:
-        each = _try(folds, everyone, starts, K, r, items, seed, engine)
-        tried[K, r], losses[K, r] = each, _losses(folds, each)
-        return before is None or bool((losses[K, r] < losses[before] - _LEAST_GAIN).any())
+    def learn(K: int, r: int) -> None:
+        tried[K, r] = _try(folds, everyone, starts, K, r, items, seed, engine)
+        losses[K, r] = _losses(folds, tried[K, r])
+
+    def gains(K: int, r: int, before: tuple[int, int]) -> bool:
+        learn(K, r)
+        return bool((losses[K, r] < losses[before] - _LEAST_GAIN).any())
 
     fewest, *more = _factors(len(items))
-    gains(1, fewest)
+    learn(1, fewest)
     best = fewest
     for r in more:
         if not gains(1, r, (1, best)):
@@ -147,6 +151,7 @@ def _try(
     models = tuple(as_utilities_model(each, items) for each in found)
     parts = zip(folds, models, strict=True)
 
+    @cache  # two members may be made of one model, with other scales
     def finish() -> UtilitiesModel:
         if few:
             start = initial_utilities(everyone, len(items), engine)

@@ -64,7 +64,9 @@ def utilities_path(
         The log-likelihood per user, before the round.
     """
     now, state, before = start, None, -np.inf
-    centre = np.exp(start.log_shares) @ start.means * (len(start.means) > 1)
+    centre = np.exp(start.log_shares) @ start.means
+    if len(start.means) == 1:
+        centre = np.zeros_like(centre)
     for _ in range(n_rounds):
         total, state = engine.reduce(utilities_pass, blocks, now, state)
         sums = UtilitiesSums(*total)
