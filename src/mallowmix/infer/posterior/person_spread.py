@@ -126,25 +126,33 @@ class PersonSpread:
         """Intervals of a quantity (C, D, …)."""
         flat = draws.reshape(*draws.shape[:2], -1)
         wide, scale = self.spread(flat)
-        found = (self._mean(flat), *self._ends(wide), *self._ends(flat), scale)
+        found = (self.mean(flat), *self.ends_of(wide), *self.ends_of(flat), scale)
         return QuantityIntervals(*(each.reshape(draws.shape[2:]) for each in found))
 
-    def ranks(self, win_rate: Array) -> QuantityIntervals:
-        """Intervals of positions by win rate."""
-        wide, scale = self.spread(win_rate)
-        before, after = (
-            np.argsort(np.argsort(-each, axis=2), axis=2).astype(np.float64)
-            for each in (win_rate, wide)
-        )
-        estimate = np.argsort(np.argsort(-self._mean(win_rate))).astype(np.float64)
-        low, high = self._ends(after)
-        low, high = np.minimum(low, estimate), np.maximum(high, estimate)
-        return QuantityIntervals(estimate, low, high, *self._ends(before), scale)
+    def covariance(self, draws: Array, influence: Array) -> Array:
+        """(n, n) over people, of quantities (C, D, n) that also depend on the answers themselves.
 
-    def _mean(self, draws: Array) -> Array:
+        Parameters
+        ----------
+        draws : (C, D, n) array
+            The quantities, of each draw.
+        influence : (M, n) array
+            What they gain from each user's answers where the draw is held fixed.
+        """
+        deviation = draws - self._centre(draws)
+        c = np.einsum("c,cdn,cdm->nm", self.each[:, 0], deviation, self.deviation, optimize=True)
+        within = np.einsum("c,cdi,cdj->ij", self.each[:, 0], deviation, deviation)
+        noise = np.sqrt(self.variances / self._effective(draws))
+        each = c + influence.T
+        each -= each.mean(axis=1, keepdims=True)
+        M = len(influence)
+        return (each @ each.T - within * np.outer(noise, noise)) * M / max(M - 1, 1)
+
+    def mean(self, draws: Array) -> Array:
+        """(n,) the mean of draws (C, D, n), chains by their weights."""
         return np.einsum("c,cdn->n", self.each[:, 0], draws)
 
-    def _ends(self, draws: Array) -> tuple[Array, Array]:
+    def ends_of(self, draws: Array) -> tuple[Array, Array]:
         """(n,) each: weighted quantiles over all chains."""
         C, D, n = draws.shape
         flat, weight = draws.reshape(C * D, n), np.repeat(self.each[:, 0], D)

@@ -21,6 +21,7 @@ from mallowmix.infer.posterior.person_spread import (
     chain_weights,
 )
 from mallowmix.infer.posterior.posterior_sample import PosteriorSample
+from mallowmix.infer.posterior.win_rate_intervals import win_rate_intervals
 from mallowmix.typing import Array
 
 
@@ -37,7 +38,8 @@ class PosteriorIntervals:
     position : QuantityIntervals
         (K, Q), from 0, rounded outwards.
     win_rate : QuantityIntervals
-        (Q,) how often an item is preferred to another one, by the population.
+        (Q,) how often an item is preferred to another one, by the population: as often as it was
+        seen to win, and as M4 says where it was not seen.
     leaderboard : QuantityIntervals
         (Q,) the position of an item by its win rate, from 0.
     chain_weights : (C,) array
@@ -157,8 +159,7 @@ def posterior_intervals(sample: PosteriorSample, level: float = 0.9) -> Posterio
         spread.intervals(sample.phi),
         spread.intervals(sample.share),
         _rounded(position, len(sample.items)),
-        spread.intervals(sample.win_rate),
-        spread.ranks(sample.win_rate),
+        *win_rate_intervals(sample, spread),
         weights,
         report.converged,
         notes,

@@ -40,7 +40,11 @@ class PosteriorSample:
     user_log_likelihood : (C, D, M) array of float32
         Of each user's comparisons, given the components and α, with θ integrated out.
     win_rate : (C, D, Q) array
-        How often each item is preferred to another one, by the population.
+        How often each item is preferred to another one, by the population, as M4 says.
+    matched_win_rate : (C, D, Q) array
+        The same, with every item winning as often as it was seen to win.
+    win_influence : (M, Q) array
+        What that gains from each user's answers, the draw held fixed.
     crowd, crowd_phi : (C, D, Q) and (C, D) arrays, or None
         The crowd's ranking and φ_0, where the prior of rankings is "mallows".
     initialisations : tuple of str
@@ -62,6 +66,8 @@ class PosteriorSample:
     log_likelihood: Array
     user_log_likelihood: NDArray[np.float32]
     win_rate: Array
+    matched_win_rate: Array
+    win_influence: Array
     crowd: NDArray[np.int16] | None
     crowd_phi: Array | None
     initialisations: tuple[str, ...]
@@ -75,9 +81,10 @@ class PosteriorSample:
         return f"PosteriorSample({C} chains of {D} draws, {K} components of {Q} items)"
 
     def to_frame(self, like: Any = None) -> Any:
-        """Item, win_rate, low, high: by the population, with intervals of 90%, all chains alike.
+        """Item, win_rate, low, high: by the population, if all people answered as M4 says.
 
-        `posterior_intervals` has intervals of everything, which also know how chains differ.
+        Intervals of 90%, all chains alike. `posterior_intervals` has intervals of everything, which
+        also know how chains differ and how people do.
 
         Parameters
         ----------
@@ -188,6 +195,7 @@ class PosteriorSample:
             "sorted_share": ((*each, "largest_first"), self.sorted_share),
             "sorted_phi": ((*each, "largest_first"), self.sorted_phi),
             "win_rate": ((*each, "item"), self.win_rate),
+            "matched_win_rate": ((*each, "item"), self.matched_win_rate),
             "log_likelihood": (each, self.log_likelihood),
             "user_log_likelihood": ((*each, "user"), self.user_log_likelihood),
         }

@@ -15,6 +15,7 @@ from mallowmix.engine.conversion import ComparisonsLike, as_comparisons_in_memor
 from mallowmix.errors import DataError, Option, OptionError, check_count, check_flag
 from mallowmix.infer.posterior.chain_starts import chain_start
 from mallowmix.infer.posterior.component_labels import aligned_chains, population_win_rates
+from mallowmix.infer.posterior.matched_win_rates import matched_win_rates
 from mallowmix.infer.posterior.posterior_chain import (
     ChainDraws,
     ChainLength,
@@ -126,6 +127,7 @@ def _sample(
 ) -> PosteriorSample:
     together = ChainDraws(*(np.stack(values) for values in zip(*chains, strict=True)))
     win_rate = [population_win_rates(each.sigma, each.phi, each.alpha) for each in chains]
+    matched = matched_win_rates(rows, chains, likelihood_weight)
     hierarchical = priors.rankings == "mallows"
     return PosteriorSample(
         items=data.items,
@@ -137,6 +139,8 @@ def _sample(
         log_likelihood=together.log_likelihood,
         user_log_likelihood=together.evidence,
         win_rate=np.stack(win_rate),
+        matched_win_rate=matched.draws,
+        win_influence=matched.influence,
         crowd=together.crowd if hierarchical else None,
         crowd_phi=together.crowd_phi if hierarchical else None,
         initialisations=tuple(names),
