@@ -7,9 +7,9 @@ python -m benchmarks.posterior_coverage [--data-sets 200] [--worlds answers rank
 
 World "answers": people's answers are drawn from M4. World "rankings": each person holds one ranking
 of a mixture of two Mallows models and orders six of the items by it, so that a person's comparisons
-depend on each other. There the truth for φ, shares and positions is what the same estimator, the
-posterior mean, reaches on 100,000 people; win rates, the leaderboard and a person's own ranking
-have a truth of their own.
+depend on each other; there `rank` and `leaderboard` after a plain fit are looked at, too. The truth
+for φ, shares and positions is then what the same estimator, the posterior mean, reaches on 100,000
+people; win rates, ranks in the population and a person's own ranking have a truth of their own.
 
 Positions and ranks are whole numbers: their coverage may lie above the level. Each coverage stands
 with its 95% interval over data sets.
@@ -151,6 +151,7 @@ def covered(setting: Setting, world: str, truth: Truth, seed: int, number: int) 
             of_weights(truth, sample, intervals, people, level)
             if model is None
             else of_people(setting, model, comparisons, people, level)
+            | of_leaderboard(truth, model, level)
         )
         found[str(level)] = held | {"converged": float(intervals.converged)}
     return found
@@ -212,6 +213,19 @@ def of_people(
             held.append(line.low <= true <= line.high)
             widths.append(line.high - line.low)
     return {"own ranking": float(np.mean(held)), "width of own ranking": float(np.mean(widths))}
+
+
+def of_leaderboard(truth: Truth, model: mm.FittedModel, level: float) -> dict[str, float]:
+    """The part of win rates and ranks that `leaderboard` after a plain fit holds."""
+    board = mm.leaderboard(model, level=level)
+    item = np.array([int(str(label)[1:]) for label in board.items.tolist()])
+    rank = np.argsort(np.argsort(-truth.win_rate))[item] + 1
+    return {
+        "win rate of a fit": inside(truth.win_rate[item], board.low, board.high),
+        "width of win rate of a fit": float(np.mean(board.high - board.low)),
+        "rank of a fit": inside(rank, board.rank_low, board.rank_high),
+        "width of rank of a fit": float(np.mean(board.rank_high - board.rank_low)),
+    }
 
 
 def table(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
