@@ -41,8 +41,8 @@ class Server:
         """Where it is."""
         return f"http://127.0.0.1:{self.port}"
 
-    def start(self) -> None:
-        """Start it and wait for its first answer."""
+    def begin(self) -> None:
+        """Start it, and do not wait."""
         command = [
             sys.executable,
             "-m",
@@ -57,6 +57,11 @@ class Server:
         self.process = subprocess.Popen(
             command, cwd=self.folder, env=environment, stdout=log, stderr=log
         )
+
+    def start(self) -> None:
+        """Start it and wait for its first answer."""
+        self.begin()
+        assert self.process is not None
         end = time.monotonic() + _PATIENCE
         while time.monotonic() < end:
             with (

@@ -9,6 +9,7 @@ import itertools
 
 import pytest
 
+from benchmarks import web_kills
 from benchmarks.web_clients import (
     ADMIN,
     Acknowledged,
@@ -108,3 +109,14 @@ def test_the_check_notices_a_lost_a_doubled_and_a_changed_vote():
     for found in ([], [("p1", "k1", 1, 2, 1)] * 2, [("p1", "k1", 1, 2, -1)]):
         with pytest.raises(AssertionError, match="not as acknowledged"):
             known.check(found)
+
+
+@pytest.mark.slow
+def test_a_server_that_is_killed_while_it_starts_loses_nothing(tmp_path):
+    """The small twin of benchmarks/web_kills.py; some kills come before the server answers."""
+    found = asyncio.run(web_kills.one_database(SMALL, 4, tmp_path, "votes.db"))
+    assert found["killed"]["kills"] >= 4 and found["killed"]["while_it_started"] >= 1
+    assert found["killed"]["retries"] > 0
+    assert found["check"]["acknowledged"] > 0
+    assert found["check"]["lost"] == found["check"]["doubled"] == found["check"]["changed"] == 0
+    assert "Traceback" not in (tmp_path / "server.log").read_text()

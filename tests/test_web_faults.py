@@ -236,6 +236,44 @@ def test_a_deleted_person_takes_their_proposals_with_them(tmp_path):
         assert b"a private word" not in (tmp_path / "votes.db").read_bytes()
 
 
+# ---- the clock ----
+
+YEAR = 365 * 24 * 3600
+
+
+@pytest.mark.parametrize("jump", [-10 * YEAR, 10 * YEAR])
+def test_a_clock_that_jumps_loses_no_vote_no_session_and_no_model(tmp_path, monkeypatch, jump):
+    clock = time.time
+    with TestClient(create_app(opened(tmp_path))) as client:
+        headers, _ = begin(client)
+        assert client.post("/api/v1/votes", headers=headers, json=VOTE).status_code == 200
+        monkeypatch.setattr(time, "time", lambda: clock() + jump)
+        late = VOTE | {"key": "key-00002", "second": 3}
+        for _ in range(2):  # the second is the same again, and is not stored again
+            assert client.post("/api/v1/votes", headers=headers, json=late).status_code == 200
+        assert client.get("/api/v1/me", headers=headers).status_code == 200
+        assert client.app.state.site.store.counts()["votes"] == 2
+    for components in (1, 2):  # the newest model is the last one, whatever its date
+        site = opened(tmp_path, None)
+        keep(site.store, refit(str(tmp_path / "votes.db"), components))
+        site.close()
+        monkeypatch.setattr(time, "time", lambda: clock() - jump)
+    site = opened(tmp_path, None)
+    assert site.fitted.version == 2 and site.store.counts()["votes"] == 2
+    site.close()
+
+
+def test_people_who_began_while_the_clock_was_wrong_keep_nobody_out(tmp_path, monkeypatch):
+    clock = time.time
+    with TestClient(create_app(opened(tmp_path, people_per_address=2))) as client:
+        monkeypatch.setattr(time, "time", lambda: clock() + YEAR)
+        codes = [client.post("/api/v1/people", json={"token": True}).status_code for _ in range(3)]
+        assert codes[0] == codes[1] < 300 and codes[2] == 429
+        monkeypatch.undo()
+        again = client.post("/api/v1/people", json={"token": True}).status_code
+        assert again == codes[0]
+
+
 def test_passwords_in_a_query_are_masked():
     for text in (
         "postgresql://me@host/votes?password=hidden",
