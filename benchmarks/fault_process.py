@@ -7,6 +7,7 @@ asks it for runs; a request is a line of JSON, and so is the answer.
 
 import atexit
 import ctypes
+import fcntl
 import gc
 import json
 import os
@@ -14,7 +15,6 @@ import resource
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import traceback
 from collections.abc import Callable
@@ -25,6 +25,7 @@ _HERE = Path(__file__).resolve().parent.parent
 _NOBODY = 65534
 _PATIENCE = 600.0  # seconds for one run
 _POLL = 0.002  # seconds
+_LONGEST = 2**20  # bytes of last words
 _LARGEST, _SMALLEST = 24, 9  # powers of two: bytes of the blocks that use up free memory
 
 
@@ -102,16 +103,23 @@ def main(words: list[str]) -> None:
 
 
 def _forked(command: Callable[[], Any], fault: Fault) -> Ended:
-    with tempfile.TemporaryFile() as said:
+    # its last words go into a pipe: a file would be cut where the size of files is limited
+    said, words = os.pipe()
+    os.set_blocking(said, False)
+    fcntl.fcntl(words, fcntl.F_SETPIPE_SZ, _LONGEST)
+    with os.fdopen(said, "rb") as reader, os.fdopen(words, "wb"):
         start = time.monotonic()
         process = os.fork()
         if process == 0:
-            os.dup2(said.fileno(), 2)
+            os.dup2(words, 2)
+            sys.stderr = os.fdopen(
+                2, "w", buffering=1, closefd=False
+            )  # the old one may be of a file
             _work(command, fault)
         code = _end_of(process, start + (fault.kill_after or _PATIENCE))
         seconds = time.monotonic() - start
-        said.seek(0)
-        return Ended(code, said.read().decode(errors="replace"), seconds)
+        last_words = reader.read(_LONGEST) or b""
+        return Ended(code, last_words.decode(errors="replace"), seconds)
 
 
 def _work(command: Callable[[], Any], fault: Fault) -> NoReturn:

@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from benchmarks.fault_process import Ended
+from benchmarks.fault_process import Ended, Fault
 from benchmarks.fault_trial import BEFORE, COMMANDS, Trial, prepare
 from benchmarks.faults import FAULTS, Outcome, is_sentence, run, tally
 
@@ -34,6 +34,11 @@ def test_a_disturbed_command_leaves_the_old_file_or_the_new_one(trial, fault):
         assert found["felt"] >= 3 and found["left"].keys() == {"old", "new"}
     if fault in ("disk", "folder"):
         assert found["left"].keys() <= {"old"}
+
+
+@pytest.mark.slow
+def test_a_limit_on_files_does_not_cut_what_a_command_says(trial):
+    assert is_sentence(trial.run(Fault(most_file_bytes=1)))
 
 
 @pytest.mark.slow
