@@ -6,6 +6,8 @@ asks it for runs; a request is a line of JSON, and so is the answer.
 """
 
 import atexit
+import ctypes
+import fcntl
 import gc
 import json
 import os
@@ -13,7 +15,6 @@ import resource
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import traceback
 from collections.abc import Callable
@@ -24,6 +25,8 @@ _HERE = Path(__file__).resolve().parent.parent
 _NOBODY = 65534
 _PATIENCE = 600.0  # seconds for one run
 _POLL = 0.002  # seconds
+_LONGEST = 2**20  # bytes of last words
+_LARGEST, _SMALLEST = 24, 9  # powers of two: bytes of the blocks that use up free memory
 
 
 class Fault(NamedTuple):
@@ -32,7 +35,7 @@ class Fault(NamedTuple):
     kill_after: float | None = None  # seconds
     kill_at_step: int | None = None  # of writing: before or after a flush or a rename
     most_file_bytes: int | None = None
-    more_memory: int | None = None  # bytes of address space beyond what the process has at first
+    more_memory: int | None = None  # bytes beyond what the process has, none of that being free
     as_nobody: bool = False
 
 
@@ -100,16 +103,23 @@ def main(words: list[str]) -> None:
 
 
 def _forked(command: Callable[[], Any], fault: Fault) -> Ended:
-    with tempfile.TemporaryFile() as said:
+    # its last words go into a pipe: a file would be cut where the size of files is limited
+    said, words = os.pipe()
+    os.set_blocking(said, False)
+    fcntl.fcntl(words, fcntl.F_SETPIPE_SZ, _LONGEST)
+    with os.fdopen(said, "rb") as reader, os.fdopen(words, "wb"):
         start = time.monotonic()
         process = os.fork()
         if process == 0:
-            os.dup2(said.fileno(), 2)
+            os.dup2(words, 2)
+            sys.stderr = os.fdopen(
+                2, "w", buffering=1, closefd=False
+            )  # the old one may be of a file
             _work(command, fault)
         code = _end_of(process, start + (fault.kill_after or _PATIENCE))
         seconds = time.monotonic() - start
-        said.seek(0)
-        return Ended(code, said.read().decode(errors="replace"), seconds)
+        last_words = reader.read(_LONGEST) or b""
+        return Ended(code, last_words.decode(errors="replace"), seconds)
 
 
 def _work(command: Callable[[], Any], fault: Fault) -> NoReturn:
@@ -151,9 +161,24 @@ def _disturb(fault: Fault) -> None:
         os.setgid(_NOBODY)
         os.setuid(_NOBODY)
     if fault.more_memory is not None:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        most = pages * resource.getpagesize() + fault.more_memory
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        _limit_memory(fault.more_memory)
+
+
+def _limit_memory(more: int) -> None:
+    """Let this process have so many bytes more than it has, and use up those that it has free.
+
+    A process that has run the command once has freed all that the command needs, and would
+    otherwise feel no limit.
+    """
+    status = Path("/proc/self/status").read_text().splitlines()
+    most = next(1024 * int(line.split()[1]) for line in status if line.startswith("VmData:"))
+    resource.setrlimit(resource.RLIMIT_DATA, (most, resource.RLIM_INFINITY))
+    take = ctypes.CDLL(None).malloc
+    take.restype, take.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    for power in range(_LARGEST, _SMALLEST - 1, -1):
+        while take(2**power):
+            pass
+    resource.setrlimit(resource.RLIMIT_DATA, (most + more, resource.RLIM_INFINITY))
 
 
 def _kill_at(n: int) -> None:

@@ -2,9 +2,12 @@
 left.
 """
 
+import resource
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,8 +81,8 @@ class Trial:
         self.command, self.folder = command, folder
         prepare(folder)
         self.inputs = self._bytes(_INPUTS)
-        words = [sys.executable, "-m", "mallowmix", *command.words.split()]
-        subprocess.run(words, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        self._words = [sys.executable, "-m", "mallowmix", *command.words.split()]
+        subprocess.run(self._words, cwd=folder, check=True, stdout=subprocess.DEVNULL)
         self.wanted = self._bytes(command.outputs)
         self._rows = {name: _rows(folder / name) for name in self.wanted if _varies(name)}
         self.left_by_itself = self._names()
@@ -100,6 +103,28 @@ class Trial:
         if anew:
             self.reset()
         return self._process.run(fault or Fault())
+
+    def run_from_start(self, most_address_space: int, kill_after: float) -> Ended:
+        """Run it from its inputs in a process of its own, with a limit on its address space."""
+
+        def limit() -> None:
+            resource.setrlimit(resource.RLIMIT_AS, (most_address_space, most_address_space))
+
+        self.reset()
+        start = time.monotonic()
+        try:
+            done = subprocess.run(
+                self._words,
+                cwd=self.folder,
+                preexec_fn=limit,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                timeout=kill_after,
+            )
+        except subprocess.TimeoutExpired:
+            return Ended(-signal.SIGKILL, "", kill_after)
+        return Ended(done.returncode, done.stderr, time.monotonic() - start)
 
     def reset(self) -> None:
         """Leave the inputs, and the outputs as they were before."""

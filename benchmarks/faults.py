@@ -10,10 +10,13 @@ happened". Then, again and again, forked from a process that has run it once (`f
     writing   SIGKILL at each step of writing: before and after each flush and each rename
     disk      a limit on the size of files, up to that of the largest output
     folder    a folder that may not be written to (as another user, where root runs this)
-    memory    a limit on the address space, up to 32 MB more than the process has at first
+    memory    a limit on memory, none of what the process has being free: from 256 kB more, doubled
+              until the command finishes; then others between the last two
+    start     a limit on the address space of a process of its own, from 64 MB to 3 GB
 
 After each, every output must be as it was or as it should be, byte by byte, and every input as it
-was; a command that was not killed must leave no other file and end with a sentence. Where something
+was; a command that was not killed must leave no other file and, where it does not finish, end with
+a sentence. `felt` counts the runs with too little memory that did not finish. Where something
 else is left (a temporary file after a kill, comparisons sorted on disk after an error), the command
 is run once more on it, and must write what it should. The exit code says whether all of that was
 so.
@@ -42,9 +45,9 @@ from mallowmix.paper.provenance import run_record
 
 _HERE = Path(__file__).resolve().parent.parent
 ROWS = _HERE / "build" / "faults.jsonl"
-_MEMORY = 32 * 2**20
-
-_LATE = 10.0  # seconds after which a process without memory, which may wait for ever, is killed
+_LEAST_MEMORY, _MOST_MEMORY = 2**18, 2**31
+_LEAST_SPACE, _MOST_SPACE = 2**26, 3 * 2**30
+_LATE = 60.0  # seconds after which a process without memory, which may wait for ever, is killed
 
 
 class Outcome(NamedTuple):
@@ -54,6 +57,7 @@ class Outcome(NamedTuple):
     others: int
     as_it_should: bool
     waited: bool = False  # for ever
+    felt: bool = False  # a limit of memory
 
 
 # ---- the faults ----
@@ -86,14 +90,36 @@ def disk(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]:
 
 
 def memory(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]:
-    """The address space may only be so large; a library may end the process by itself.
+    """There is only so much memory."""
 
-    Python waits for ever for a thread that had no memory to begin; then the process is killed.
-    """
-    late = _LATE + 3 * trial.seconds
+    def run(more: int) -> Outcome:
+        return _limited(trial, trial.run(Fault(kill_after=_LATE, more_memory=more)))
+
+    more, felt = _LEAST_MEMORY // 2, True
+    while felt and more < _MOST_MEMORY:
+        more *= 2
+        yield (outcome := run(more))
+        felt = outcome.felt
     for _ in range(max(1, times // 10)):
-        ended = trial.run(Fault(kill_after=late, more_memory=chance.randrange(_MEMORY)))
-        yield Outcome(*trial.left(), trial.next_run_is_none_the_worse(), ended.killed)
+        yield run(chance.randrange(more // 2, more))
+
+
+def start(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]:
+    """A process may only have so much address space from its start."""
+    n_runs = max(1, times // 10)
+    step = (_MOST_SPACE - _LEAST_SPACE) / n_runs
+    for n in range(n_runs):
+        most = int(_LEAST_SPACE + (n + chance.random()) * step)
+        yield _limited(trial, trial.run_from_start(most, _LATE))
+
+
+def _limited(trial: Trial, ended: Ended) -> Outcome:
+    said = ended.code == 0 or is_sentence(ended)
+    if not said:
+        print(f"{trial.command.words}: {ended}", file=sys.stderr)
+    left = trial.left()
+    as_it_should = said and trial.next_run_is_none_the_worse()
+    return Outcome(*left, as_it_should, ended.killed, ended.code != 0)
 
 
 def folder(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]:
@@ -104,7 +130,14 @@ def folder(trial: Trial, times: int, chance: random.Random) -> Iterator[Outcome]
     yield Outcome(*trial.left(), is_sentence(ended))
 
 
-FAULTS = {"kill": kills, "writing": writing, "disk": disk, "folder": folder, "memory": memory}
+FAULTS = {
+    "kill": kills,
+    "writing": writing,
+    "disk": disk,
+    "folder": folder,
+    "memory": memory,
+    "start": start,
+}
 
 
 def is_sentence(ended: Ended) -> bool:
@@ -129,11 +162,12 @@ def read_only(path: Path) -> Iterator[None]:
 def tally(fault: str, outcomes: Iterator[Outcome]) -> dict[str, Any]:
     """Count outcomes; `wrong` counts what must never be."""
     left: Counter[str] = Counter()
-    other_files = wrong = n_waited = 0
-    for kind, others, as_it_should, waited in outcomes:
+    other_files = wrong = n_waited = n_felt = 0
+    for kind, others, as_it_should, waited, felt in outcomes:
         left[kind] += 1
         n_waited += waited
-        killed = fault in ("kill", "writing", "memory")
+        n_felt += felt
+        killed = fault in ("kill", "writing")
         other_files += others > 0
         # files that go together are renamed one after the other: a kill may come between
         partly = kind == "some new" and not killed
@@ -143,6 +177,7 @@ def tally(fault: str, outcomes: Iterator[Outcome]) -> dict[str, Any]:
         "left": dict(left),
         "with_other_files": other_files,
         "waited": n_waited,
+        "felt": n_felt,
         "wrong": wrong,
     }
 
@@ -198,9 +233,8 @@ def _total(found: dict[str, Any]) -> dict[str, int]:
     all_faults = [each["faults"] for each in found.values()]
     runs = {fault: sum(each[fault]["runs"] for each in all_faults) for fault in FAULTS}
     counts = [each for faults in all_faults for each in faults.values()]
-    sums = {
-        name: sum(each[name] for each in counts) for name in ("with_other_files", "waited", "wrong")
-    }
+    names = ("with_other_files", "waited", "felt", "wrong")
+    sums = {name: sum(each[name] for each in counts) for name in names}
     return {"commands": len(found), "runs": sum(runs.values()), **runs, **sums}
 
 

@@ -6,12 +6,12 @@ What the sentences say is tested in test_messages.py; here, what they are made o
 
 import os
 import select
+import shlex
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from shlex import split
 
 import numpy as np
 import pytest
@@ -126,7 +126,7 @@ OTHERS = [
 
 @pytest.mark.parametrize(("command", "kind"), OTHERS, ids=[command for command, _ in OTHERS])
 def test_what_the_files_or_the_data_refuse(command, kind, raised):
-    run(*split(command), code=1)
+    run(*shlex.split(command), code=1)
     assert [type(error) for error in raised] == [kind]
 
 
@@ -171,7 +171,7 @@ WRONG_OPTIONS = [  # a command, the option that is wrong by the library's name, 
     ("command", "option", "value"), WRONG_OPTIONS, ids=[command for command, *_ in WRONG_OPTIONS]
 )
 def test_a_wrong_option_is_known_by_its_name_and_value(command, option, value, raised):
-    run(*split(command), code=2)
+    run(*shlex.split(command), code=2)
     (error,) = raised
     assert isinstance(error, OptionError)
     assert (error.option, error.value) == (option, value) and error.expected
@@ -207,7 +207,7 @@ UNREADABLE = [  # what click itself refuses, before the library sees it; and wha
     ("command", "named"), UNREADABLE, ids=[command for command, _ in UNREADABLE]
 )
 def test_what_cannot_be_read_is_named_and_the_help_pointed_to(command, named):
-    sentence = run(*split(command), code=2)
+    sentence = run(*shlex.split(command), code=2)
     assert named in sentence and "--help." in sentence
 
 
@@ -268,6 +268,61 @@ def test_out_of_memory(monkeypatch):
     assert run("show", "good.m4", code=1).startswith(
         "There is not enough memory for this (Unable to allocate 8 TiB)"
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "(no more is said)"),
+        (RuntimeError("can't start new thread"), "(can't start new thread)"),
+    ],
+)
+def test_other_words_for_too_little_memory(error, said, monkeypatch):
+    def refuse(path):
+        try:
+            raise error
+        except RuntimeError as first:
+            raise KeyError("passed on") from first
+
+    monkeypatch.setattr("mallowmix.model.model_file.load", refuse)
+    assert said in run("show", "good.m4", code=1)
+
+
+def test_a_limit_that_leaves_no_room_for_packages_is_refused_before_they_are_loaded():
+    def run_limited(*words):
+        limit = f"ulimit -v {500 * 1024}; exec {shlex.join([*MAIN, *words])}"
+        return subprocess.run(["bash", "-c", limit], capture_output=True, text=True)
+
+    done = run_limited("show", "good.m4")
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    assert "500 MB" in done.stderr and "ulimit -v 2621440" in done.stderr
+    assert run_limited("--version").returncode == 0
+
+
+def test_no_memory_for_building_the_commands_is_a_sentence():
+    code = (
+        "import typer.main\n"
+        "def refuse(app): raise MemoryError\n"
+        "typer.main.get_command = refuse\n"
+        "from mallowmix.cli import main\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: There is not enough memory")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_package_that_cannot_be_loaded_is_named_with_its_first_cause(monkeypatch):
+    def refuse(path):
+        try:
+            raise ImportError("libblas.so: failed to map segment")
+        except ImportError as first:
+            raise ImportError("\n\nPLEASE READ THIS\n") from first
+
+    monkeypatch.setattr("mallowmix.model.model_file.load", refuse)
+    said = run("show", "good.m4", code=1)
+    assert "libblas.so: failed to map segment." in said and "PLEASE" not in said
 
 
 def in_a_kernel(cause):
@@ -377,7 +432,7 @@ def test_ctrl_c_during_a_fit_on_a_terminal():
     Path("m.m4").write_text("before")
     before = sorted(Path().iterdir())
     terminal, theirs = pty.openpty()
-    words = split(
+    words = shlex.split(
         "fit v.csv -k 2 -o m.m4 --method projections --n-projections 100000000 --n-jobs 2"
     )
     process = subprocess.Popen(

@@ -1,5 +1,5 @@
-"""Killed at any step of writing, out of disk, in a folder that is read-only: the old file or the
-new one, whole; and a checker that notices what is neither.
+"""Killed at any step of writing, out of disk or memory, in a folder that is read-only: the old file
+or the new one, whole; and a checker that notices what is neither.
 
 The small twin of benchmarks/faults.py.
 """
@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from benchmarks.fault_process import Ended
+from benchmarks.fault_process import Ended, Fault
 from benchmarks.fault_trial import BEFORE, COMMANDS, Trial, prepare
 from benchmarks.faults import FAULTS, Outcome, is_sentence, run, tally
 
@@ -22,15 +22,23 @@ def trial(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", ["kill", "writing", "disk", "folder"])
+@pytest.mark.parametrize("fault", list(FAULTS))
 def test_a_disturbed_command_leaves_the_old_file_or_the_new_one(trial, fault):
     found = tally(fault, FAULTS[fault](trial, 3, random.Random(0)))
     assert found["wrong"] == 0, found
     if fault == "writing":
         # before and after each flush and rename: the old file before the rename, then the new one
         assert found["left"]["old"] >= 3 and found["left"]["new"] >= 2
+    if fault == "memory":
+        # the room is doubled until the command finishes: at least three times it was too little
+        assert found["felt"] >= 3 and found["left"].keys() == {"old", "new"}
     if fault in ("disk", "folder"):
         assert found["left"].keys() <= {"old"}
+
+
+@pytest.mark.slow
+def test_a_limit_on_files_does_not_cut_what_a_command_says(trial):
+    assert is_sentence(trial.run(Fault(most_file_bytes=1)))
 
 
 @pytest.mark.slow
@@ -61,6 +69,9 @@ def test_the_checker_notices_what_must_not_be(trial):
         ("disk", ("old", 1, True), 1),
         ("disk", ("old", 0, False), 1),
         ("disk", ("some new", 0, True), 1),
+        ("memory", ("old", 1, True), 1),
+        ("memory", ("old", 0, False, True, True), 1),
+        ("start", ("old", 0, True, False, True), 0),
     ],
 )
 def test_what_counts_as_wrong(fault, outcome, wrong):
@@ -94,8 +105,8 @@ def test_counts_are_kept_by_command_and_counted_anew_for_others(tmp_path, monkey
     rows.write_text(rows.read_text() + '{"key": "cut')
     found = run(5, ["fit", "update"], rows)
     assert asked == ["fit", "report", "update"]
-    assert found["total"] | {"commands": 2, "runs": 10, "kill": 2, "wrong": 0} == found["total"]
-    assert run(7, ["fit"], rows)["total"]["wrong"] == 5
+    assert found["total"] | {"commands": 2, "runs": 12, "kill": 2, "wrong": 0} == found["total"]
+    assert run(7, ["fit"], rows)["total"]["wrong"] == 6
     assert asked[-1] == "fit"
 
 

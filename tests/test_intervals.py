@@ -4,6 +4,7 @@ computed.
 
 import csv
 import json
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 import mallowmix as mm
 from mallowmix.assess.intervals.interval_estimates import shortest_run
-from mallowmix.assess.intervals.replicates import in_order_of, replicate_weights
+from mallowmix.assess.intervals.replicates import in_order_of, many, replicate_weights
 from mallowmix.errors import OptionError
 from mallowmix.model.fit_options import SpectralOptions
 from tests.command_line import run
@@ -219,3 +220,15 @@ def test_the_command(tmp_path):
         "--level is 2.0; it must be between 0 and 1"
         in run("intervals", model, votes, "--level", "2", code=2)[1]
     )
+
+
+def test_one_job_needs_no_thread_and_several_answer_in_order():
+    threads, done = set(), []
+
+    def one(n):
+        threads.add(threading.get_ident())
+        return n * n
+
+    assert many(one, range(20), 1, lambda: done.append(1)) == [n * n for n in range(20)]
+    assert threads == {threading.get_ident()} and len(done) == 20
+    assert many(one, range(20), 2, lambda: None) == [n * n for n in range(20)]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mallowmix.data import labels as labels_module
 from mallowmix.data.labels import as_column, as_labels, check_distinct, encode, text_of
 from mallowmix.errors import DataError
 from strategies import text_labels, whole_labels
@@ -156,3 +157,17 @@ def test_labels_that_are_the_same_as_text():
         r"its own",
     ):
         check_distinct(np.array([1, "1"], object), "item")
+
+
+def test_few_labels_need_no_thread_and_many_have_the_same_numbers(monkeypatch):
+    columns = [as_column(list(text), "item") for text in ("cabca", "bbacd")]
+    codes, found = encode(*columns)
+    monkeypatch.setattr(labels_module, "_FEW", 0)
+    again, same = encode(*columns)
+    assert np.array_equal(codes, again) and found.tolist() == same.tolist() == list("abcd")
+    monkeypatch.setattr(labels_module, "ThreadPoolExecutor", None)
+    with pytest.raises(TypeError):
+        encode(*columns)
+    monkeypatch.undo()
+    monkeypatch.setattr(labels_module, "ThreadPoolExecutor", None)
+    encode(*columns)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mallowmix as mm
-from mallowmix.data.optional_packages import EXTRA_OF, missing
+from mallowmix.data.optional_packages import EXTRA_OF, missing, optional_package
 from mallowmix.errors import MissingPackageError
 
 HERE = Path(__file__).parent
@@ -153,3 +153,15 @@ def test_the_error_keeps_its_fields_between_processes():
     error = pickle.loads(pickle.dumps(missing("duckdb", "A DuckDB file")))
     assert isinstance(error, MissingPackageError) and isinstance(error, ImportError)
     assert (error.package, error.install) == ("DuckDB", "'mallowmix[data]'")
+
+
+def test_a_package_that_is_there_but_cannot_be_loaded_is_not_said_to_be_missing(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "half_broken.py").write_text("raise ImportError('cannot map')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImportError, match="cannot map") as told:
+        optional_package("half_broken", "A file")
+    assert not isinstance(told.value, MissingPackageError)
+    with pytest.raises(MissingPackageError):
+        optional_package("not_there_at_all", "A file")

@@ -227,7 +227,7 @@ def test_a_workbook_without_openpyxl_is_one_sentence(tmp_path, monkeypatch):
 
     def without(name, *rest):
         if name == "openpyxl":
-            raise ImportError(name)
+            raise ModuleNotFoundError(name)
         return imported(name, *rest)
 
     monkeypatch.setattr(importlib, "import_module", without)

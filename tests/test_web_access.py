@@ -150,11 +150,20 @@ def test_one_address_may_begin_so_many_participants_in_a_day(tmp_path):
         assert client.post("/api/v1/people", json={}).status_code == 201
 
 
+def seen_from(app, address):
+    """The app, to which every request seems to come from an address."""
+
+    async def answer(scope, receive, send):
+        await app(scope | {"client": (address, 1)}, receive, send)
+
+    return answer
+
+
 def test_exports_say_which_participants_share_an_address(tmp_path):
     app = serving(tmp_path).app
     with TestClient(app) as client:
         for address in ("192.0.2.1", "192.0.2.1", "2001:db8::1", "2001:db8::2"):
-            one = TestClient(app, client=(address, 1))
+            one = TestClient(seen_from(app, address))
             token = one.post("/api/v1/people", json={"token": True}).json()["token"]
             me = {"Authorization": f"Bearer {token}"}
             vote = {"key": "the-only-vote", "first": 1, "second": 2, "choice": "first"}

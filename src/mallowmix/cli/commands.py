@@ -28,6 +28,7 @@ from mallowmix.cli.heldout import heldout_command
 from mallowmix.cli.help_words import kind_in_words
 from mallowmix.cli.intervals import intervals_command
 from mallowmix.cli.leaderboard import leaderboard_command
+from mallowmix.cli.memory_limit import refuse_low_limit
 from mallowmix.cli.name import name_command
 from mallowmix.cli.next_pair import next_pair_command
 from mallowmix.cli.plot import plot_command
@@ -108,6 +109,7 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run it."""
+        refuse_low_limit()
         group = ctx.parent.command if ctx.parent is not None else None
         use_option_names(self, getattr(group, "commands", {}))
         return super().invoke(ctx)
@@ -179,7 +181,9 @@ def _root(
 
 def main() -> NoReturn:
     """The entry point."""
-    leave_pandas_out(sys.argv[1:])
-    command = typer.main.get_command(app)
-    command.main(prog_name="mallowmix")
+    given = sys.argv[1:]
+    leave_pandas_out(given)
+    with exit_with_code(given):
+        command = typer.main.get_command(app)
+    command.main(given, prog_name="mallowmix")
     raise AssertionError("Group.main always exits")

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from mallowmix.cli.help_words import arguments_in_usage
+from mallowmix.cli.memory_limit import no_memory
 from mallowmix.cli.option_names import as_typed, option_names
 from mallowmix.errors import (
     FileError,
@@ -180,12 +181,10 @@ def _sentence(error: BaseException) -> tuple[int, str]:
         return 1, _about_file(error)
     if isinstance(error, MallowmixError):
         return 2 if isinstance(error, OptionError) else 1, message_text(error)
-    if isinstance(error, MemoryError):
-        return (
-            1,
-            f"There is not enough memory for this ({error or 'no more is said'}): ask for less "
-            "at a time.",
-        )
+    if (said := no_memory(error)) is not None:
+        return 1, f"There is not enough memory for this ({said}): ask for less at a time."
+    if isinstance(error, ImportError) and not (error.name or "").startswith("mallowmix"):
+        return 1, _not_loaded(error)
     if hasattr(error, "format_message"):  # a usage error of typer, whichever click stands behind it
         return 2, _usage(error)
     return 70, (
@@ -193,6 +192,14 @@ def _sentence(error: BaseException) -> tuple[int, str]:
         f"Run it again with {DEBUG}=1 in the environment to see the traceback, and please "
         "report it."
     )
+
+
+def _not_loaded(error: ImportError) -> str:
+    """What keeps an installed package from being loaded: where that began, on one line."""
+    first: BaseException = error
+    while first.__cause__ is not None:
+        first = first.__cause__
+    return f"A package that this needs cannot be loaded: {' '.join(str(first).split())}."
 
 
 def _about_file(error: FileError) -> str:

@@ -17,6 +17,8 @@ from mallowmix.errors import DataError
 
 Labels: TypeAlias = NDArray[Any]
 
+_FEW = 150_000  # labels; with fewer, threads cost more than they save (timed on two cores)
+
 
 def as_column(values: object, name: str) -> pa.ChunkedArray:
     """A sequence of labels as one Arrow column of text, int64 or another plain type.
@@ -151,11 +153,17 @@ def encode(*columns: pa.ChunkedArray) -> tuple[list[NDArray[np.int32]], Labels]:
 def encode_groups(
     *groups: Sequence[pa.ChunkedArray],
 ) -> list[tuple[list[NDArray[np.int32]], Labels]]:
-    """`encode` for several groups of columns, each with its own labels; one thread a column."""
+    """`encode` for several groups of columns, each with its own labels.
+
+    One thread a column, where there are many labels.
+    """
     groups = tuple(alike(*group) for group in groups)
     flat = [column for group in groups for column in group]
-    with ThreadPoolExecutor(len(flat)) as threads:
-        hashed = iter(list(threads.map(_hashed, flat)))
+    if sum(len(column) for column in flat) < _FEW:
+        hashed = map(_hashed, flat)
+    else:
+        with ThreadPoolExecutor(len(flat)) as threads:
+            hashed = iter(list(threads.map(_hashed, flat)))
     return [_numbered([next(hashed) for _ in group]) for group in groups]
 
 

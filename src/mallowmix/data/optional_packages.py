@@ -58,7 +58,7 @@ def optional_package(name: str, what: str) -> ModuleType:
     """
     try:
         return importlib.import_module(name)
-    except ImportError:
+    except ModuleNotFoundError:  # not one that is there and cannot be loaded
         raise missing(name, what) from None
 
 

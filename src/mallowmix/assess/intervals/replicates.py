@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, pairwise
 from typing import NamedTuple, TypeVar
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks
+from mallowmix.engine.parallel import in_order
 from mallowmix.infer.weights import infer_weights
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.monte_carlo_em import Chain, monte_carlo_em, new_chains
@@ -137,10 +137,9 @@ def many(
 ) -> list[T]:
     """one(n) for each number, several at a time; `advance` is called after each."""
     found = []
-    with ThreadPoolExecutor(n_jobs) as pool:
-        for answer in pool.map(one, numbers):
-            found.append(answer)
-            advance()
+    for answer in in_order(one, [(number,) for number in numbers], n_jobs):
+        found.append(answer)
+        advance()
     return found
 
 
