@@ -26,10 +26,11 @@ from tools.mutations import Mutant, mutants_of
 HERE = Path(__file__).resolve().parent.parent
 CORE = ["model.mallows", "model.permutations", "numerics", "learn", "infer", "assess.intervals"]
 CACHE = Path(tempfile.gettempdir()) / "mallowmix-call-map"
-BUDGET = 8.0  # seconds of tests for one mutant
+BUDGET, MOST = 5.0, 40  # seconds of tests for one mutant, and how many
 NEAR = 4  # tests of files that import the module come before others, if no slower than 4 times
+TRIES = 3  # tests that fail or take long without Numba, before a kernel is compiled anew
 COLLECT = 0.1  # seconds to collect one more file
-_OTHER = re.compile(r"mallowmix\.web\b|tools\b|benchmarks\.(web|fault)|.*\b(browser|web_process)\b")
+_OTHER = re.compile(r"tools\b|benchmarks\.(web|fault)|.*\b(browser|web_process)\b")
 
 
 class Project:
@@ -95,16 +96,22 @@ class Run:
     def all(
         self, mutants: list[Mutant], jobs: int = 1, minutes: float = math.inf
     ) -> list[dict[str, Any]]:
-        """Rows of all mutants, or of the first ones: none is begun after so many minutes."""
+        """Rows of all mutants, or of the first ones: none is begun after so many minutes.
+
+        New ones come before survivors whose tests have changed.
+        """
         files = self.project.test_files()
         for n, (file, tests) in enumerate(self.calls.make(files), 1):
             print(f"\r{n} of {len(files)} test files: {file} has {tests} tests\x1b[K", end="")
         print()
         end = time.monotonic() + 60 * minutes
         with ThreadPoolExecutor(jobs) as pool:
-            rows = list(pool.map(lambda mutant: self._mutant(mutant, end), mutants))
+            order = sorted(mutants, key=lambda mutant: mutant.id in self.rows)
+            rows = dict(
+                zip(order, pool.map(lambda each: self._mutant(each, end), order), strict=True)
+            )
         # a sample still: of those after the first that is missing, only killed ones were kept
-        return [row for row in takewhile(bool, rows) if row]
+        return [row for row in takewhile(bool, map(rows.get, mutants)) if row]
 
     def _mutant(self, mutant: Mutant, end: float) -> dict[str, Any] | None:
         """What became of a mutant. One that survived is tried again when its tests are others."""
@@ -145,7 +152,7 @@ class Run:
         left = BUDGET
         for test in sorted(found, key=lambda t: found[t] * (1 if files[t] in near else NEAR)):
             cost = found[test] + COLLECT * (files[test] not in seen)
-            if cost <= left:
+            if cost <= left and len(chosen) < MOST:
                 chosen[test], left = found[test], left - cost
                 seen.add(files[test])
         return chosen
@@ -164,22 +171,21 @@ class Run:
 
     def _without_numba(self, job: Job) -> tuple[Outcome | None, dict[str, float]]:
         """Which test kills it; or else which tests cannot tell without Numba."""
-        tests = {test: 2 * PLAIN for test in job.tests if not self.calls.fails_without_numba(test)}
-        unable = {test: job.tests[test] for test in job.tests if test not in tests}
-        while tests:
-            found = run(job._replace(tests=tests, jit=False), 300.0)
-            if found.what == "passed":
+        left = [test for test in job.tests if not self.calls.fails_without_numba(test)]
+        unable = set(job.tests) - set(left)
+        for _ in range(TRIES):
+            if not left:
                 break
-            names = list(tests)
-            after = names[names.index(found.test) + 1 :] if found.test in tests else []
-            if found.what == "unfinished":
-                unable |= {test: job.tests[test] for test in [found.test, *after]}
+            found = run(job._replace(tests=dict.fromkeys(left, 2 * PLAIN), jit=False), 300.0)
+            begun = left.index(found.test) if found.test in left else len(left)
+            if found.what in ("passed", "unfinished"):
+                left = left[begun:] if found.what == "unfinished" else []
                 break
             if not found.test or self.calls.passes_without_numba(found.test):
                 return found, {}
-            unable[found.test] = job.tests[found.test]
-            tests = {test: tests[test] for test in after}
-        return None, unable
+            unable.add(found.test)
+            left = left[begun + 1 :]
+        return None, {test: job.tests[test] for test in job.tests if test in unable.union(left)}
 
 
 class Around(NamedTuple):
