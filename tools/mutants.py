@@ -26,7 +26,7 @@ from tools.mutations import Mutant, mutants_of
 HERE = Path(__file__).resolve().parent.parent
 CORE = ["model.mallows", "model.permutations", "numerics", "learn", "infer", "assess.intervals"]
 CACHE = Path(tempfile.gettempdir()) / "mallowmix-call-map"
-BUDGET, MOST = 6.0, 50  # seconds of tests for one mutant, and how many
+BUDGET, MOST = 6.0, 40  # seconds of tests for one mutant, and how many
 TRIES = 3  # tests that fail or take long without Numba, before a kernel is compiled anew
 COLLECT = 0.1  # seconds to collect one more file
 _OTHER = re.compile(r"tools\b|benchmarks\.(web|fault)|.*\b(browser|web_process)\b")
@@ -162,7 +162,7 @@ class Run:
         jit = not found
         if unable and not found:
             limits = {test: 5 + 5 * seconds for test, seconds in unable.items()}
-            found = run(job._replace(tests=limits, budget=2 * BUDGET), 300.0)
+            found = run(job._replace(tests=limits), 300.0)
         if not found or found.what in ("passed", "unfinished"):
             return {"outcome": "survived", "by": None, "jit": None}
         outcome = {"failed": "killed"}.get(found.what, found.what)
@@ -175,7 +175,8 @@ class Run:
         for _ in range(TRIES):
             if not left:
                 break
-            found = run(job._replace(tests=dict.fromkeys(left, 2 * PLAIN), jit=False), 300.0)
+            plain = job._replace(tests=dict.fromkeys(left, 2 * PLAIN), budget=BUDGET / TRIES)
+            found = run(plain._replace(jit=False), 300.0)
             begun = left.index(found.test) if found.test in left else len(left)
             if found.what in ("passed", "unfinished"):
                 left = left[begun:] if found.what == "unfinished" else []
