@@ -45,6 +45,7 @@ class Project:
         self._used = {name: self._imports(file) for name, file in self.modules.items()}
         tests = sorted(root.glob("tests/test_*.py"))
         self._tests = {str(test.relative_to(root)): self._imports(test) for test in tests}
+        self._texts = {name: (root / name).read_text(encoding="utf-8") for name in self._tests}
 
     def _imports(self, file: Path) -> set[str]:
         names: set[str] = set()
@@ -68,6 +69,11 @@ class Project:
     def test_files(self) -> list[str]:
         """Those that need no server, browser or tool."""
         return [name for name, used in self._tests.items() if not any(map(_OTHER.match, used))]
+
+    def naming(self, function: str) -> set[str]:
+        """Test files in which the name of a function stands."""
+        word = re.compile(rf"\b{function}\b")
+        return {name for name in self._tests if function and word.search(self._texts[name])}
 
     def near(self, module: str) -> set[str]:
         """Test files that import a module, or have its name; else those of what imports it."""
@@ -109,7 +115,7 @@ class Run:
             rows = dict(
                 zip(order, pool.map(lambda each: self._mutant(each, end), order), strict=True)
             )
-        # a sample still: of those after the first that is missing, only killed ones were kept
+        # a sample still: of those after the first that is missing, quick ones may be known
         return [row for row in takewhile(bool, map(rows.get, mutants)) if row]
 
     def _mutant(self, mutant: Mutant, end: float) -> dict[str, Any] | None:
@@ -121,11 +127,11 @@ class Run:
         files = sorted({test.partition("::")[0] for test in tests})
         texts = [(self.project.root / file).read_bytes() for file in files]
         now = {"source": digest(source), "tests": digest(*texts, *map(str.encode, tests))}
-        killed = old and old["outcome"] in ("killed", "timeout")
-        if old and old["source"] == now["source"] and (killed or old["tests"] == now["tests"]):
-            return old
+        known = old if old and old["source"] == now["source"] else None
+        if known and (known["outcome"] != "survived" or known["tests"] == now["tests"]):
+            return known
         if time.monotonic() > end:
-            return None
+            return known
         start = time.monotonic()
         job = Job(str(self.project.root), self.project.package, tests, BUDGET)
         changed = mutant.made_in(source)
@@ -141,7 +147,7 @@ class Run:
     def _chosen(self, module: str, function: str) -> dict[str, float]:
         """The quickest tests that call a function, or else anything of its module.
 
-        Those of files that import the module come first.
+        Those of files that name the function or import the module come first.
         """
         found = self.calls.calling(module, function) or self.calls.calling(module, "")
         near = self.project.near(module)
@@ -149,7 +155,9 @@ class Run:
         chosen: dict[str, float] = {}
         seen: set[str] = set()
         left = BUDGET
-        for test in sorted(found, key=lambda test: (files[test] not in near, found[test])):
+        named = self.project.naming(function.rpartition(".")[2])
+        nearest = {file: (file in named) + (file in near) for file in files.values()}
+        for test in sorted(found, key=lambda test: (-nearest[files[test]], found[test])):
             cost = found[test] + COLLECT * (files[test] not in seen)
             if cost <= left and len(chosen) < MOST:
                 chosen[test], left = found[test], left - cost
