@@ -6,12 +6,13 @@ import pytest
 import mallowmix as mm
 from mallowmix.engine import Block
 from mallowmix.errors import FitWarning
-from mallowmix.infer import rank_items
+from mallowmix.infer import rank_items, user_explanation
 from mallowmix.infer.gibbs_draws import draw
 from mallowmix.infer.prepared_model import prepare
 from mallowmix.infer.tempered_draws import _log_ratio
 from mallowmix.infer.user_explanation import _mixture_sentence
 from mallowmix.model.calibration import Calibration
+from mallowmix.model.ensemble import Ensemble
 from mallowmix.model.fitted_model import FittedModel
 
 
@@ -56,5 +57,48 @@ def test_a_mixture_is_said_by_its_largest_parts():
 def test_all_users_whose_weights_still_move_are_counted(estimate):
     model = mm.M4.from_orders(["abcd", "dbca"], 0.4, [0.6, 0.3])
     votes = model.sample(5, 12, seed=2).comparisons
-    with pytest.warns(FitWarning, match="The weights of 5 of 5 users"):
+    with pytest.warns(FitWarning, match="The weights of 5 of 5 users") as found:
         mm.weights(model, votes, estimate=estimate, max_iter=1, tol=1e-9)
+    assert found[0].filename == __file__  # the line that asked
+
+
+def test_ends_of_an_explanation_are_quantiles_of_drawn_differences(monkeypatch):
+    """Widened to hold the estimate."""
+    rng = np.random.default_rng(4)
+    own, drawn, mixed = (
+        np.array([0.9, 0.5, 0.1]),
+        rng.uniform(size=(40, 3)),
+        rng.uniform(size=(40, 3)),
+    )
+    theta, rates = np.ones(1), np.array([0.2, 0.4, 0.6])
+    monkeypatch.setattr(user_explanation, "_own_rates", lambda *_: (own, drawn))
+    monkeypatch.setattr(user_explanation, "_mixture_rates", lambda *_: (theta, rates, mixed))
+    model = mm.M4.from_orders(["abc"], phi=0.5)
+    found = mm.explain_user(model, [("ann", "a", "b")], level=0.8)
+    low, high = np.quantile(drawn - mixed, [0.1, 0.9], axis=0)
+    for i, line in enumerate(found.lines):
+        assert line.item == "abc"[i] and line.difference == pytest.approx(own[i] - rates[i])
+        assert line.low == pytest.approx(min(low[i], own[i] - rates[i]))
+        assert line.high == pytest.approx(max(high[i], own[i] - rates[i]))
+
+
+@pytest.mark.parametrize(("n_draws", "each"), [(10, 10), (12, 10), (51, 26)])
+def test_members_share_the_draws_and_have_ten_at_least(n_draws, each, monkeypatch):
+    asked, drawn = [], rank_items._drawn_wins
+
+    def made(block, prepared, rates, n, key):
+        asked.append(n)
+        return drawn(block, prepared, rates, n, key)
+
+    monkeypatch.setattr(rank_items, "_drawn_wins", made)
+    m4 = mm.M4.from_orders(["abc", "cba"], 0.3, 0.6)
+    model = FittedModel(m4, ensemble=Ensemble((m4,)))  # two members with the model itself
+    mm.rank(model, [("ann", "a", "b")], n_draws=n_draws, n_jobs=1)
+    assert asked == [each, each]
+
+
+def test_scales_of_ratings_may_be_below_one():
+    ratings = {"user": ["me"] * 3, "item": ["a", "b", "c"], "rating": [5, 4, 1]}
+    model, target = mm.M4.from_orders(["abcd"], 0.4), (["me"], ["d"])
+    found = mm.predict_ratings(model, ratings, target, a=0.5, b=0.0, c=0.5)
+    assert np.isfinite(found.mean[0])

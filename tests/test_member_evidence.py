@@ -171,7 +171,7 @@ def test_an_only_answer_that_is_left_out_leaves_the_prior(mean, variance):
 
 def test_an_only_answer_is_predicted_by_the_prior_of_mixed_membership():
     """Where θ is α and the answer's own part, nothing but α is left without it."""
-    prepared = prepare_components(MIXED.model, MIXED.calibration)
+    prepared = prepare_components(replace(M4, alpha=np.array([0.3, 0.6])), MIXED.calibration)
     theta, beta = np.full(2, 0.5), prepared.beta[1, :2]
     for _ in range(500):
         counts = prepared.alpha + 0.8 * theta * beta / (theta @ beta)

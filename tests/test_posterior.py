@@ -206,7 +206,6 @@ def test_an_extrapolation_lands_where_a_geometric_sequence_ends():
     assert points[0][0] == pytest.approx(0.005)
 
 
-@pytest.mark.slow
 def test_gathering():
     b, w, beta = np.empty((4, 2)), np.empty(4), np.arange(10.0).reshape(5, 2)
     pair, weight = np.array([4, 0, 3, 1], np.int32), np.array([1.0, 0.0, 2.5, 1.0])

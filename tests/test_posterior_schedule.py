@@ -66,3 +66,5 @@ def test_the_least_of_everything_is_enough():
     found = mm.sample_posterior(VOTES, 1, **least, progress=lambda *given: shown.append(given))
     assert found.sigma.shape == (1, 1, 1, Q) and len(found.users) == 1
     assert shown == [("posterior", 1, 1)]
+    again, other = (mm.sample_posterior(VOTES, 1, **least, seed=seed) for seed in (0, 1))
+    assert again.phi == found.phi != other.phi  # the seed is 0 unless given

@@ -124,3 +124,9 @@ def test_other_initialisations_of_many_users_are_tried_on_some(monkeypatch):
     users = sum(block.n_users for block in part.blocks)
     assert 20 <= users <= 80  # 200 people gave 20 answers each; a quarter of them, ± 5 σ
     assert sum(block.weight.sum() for block in part.blocks) == 20 * users
+
+
+@pytest.mark.parametrize(("gain", "clearly"), [(0.5e-4, False), (1.5e-4, True)])
+def test_a_better_optimum_brings_a_ten_thousandth_of_log_likelihood(gain, clearly, monkeypatch):
+    monkeypatch.setattr(restarts, "_gains", lambda _, models, base: [(gain, 0.0)] * len(models))
+    assert (try_restarts(state(), lambda part: GOOD, lambda part: GOOD).best > 0) == clearly
