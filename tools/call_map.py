@@ -142,13 +142,14 @@ class Calls:
         self._shared = [file.read_bytes() for file in shared]
         self._rows: dict[str, dict[str, Any]] = {}
         self._files: dict[str, dict[str, Any]] = {}
+        self._kept: dict[str, Path] = {}
         self._lock = threading.Lock()
         folder.mkdir(parents=True, exist_ok=True)
 
     def make(self, files: Iterable[str]) -> Iterator[tuple[str, int]]:
         """Read or make the map of each file; say how many of its tests are of use."""
         for file in files:
-            kept = self._kept(file)
+            kept = self._kept[file] = self._name(file)  # of the text as it is now
             found = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
             if found and found["state"] == self._state(found):
                 self._files[file] = found
@@ -188,7 +189,7 @@ class Calls:
         return self._files[test.partition("::")[0]]["plain"].get(test) is False
 
     def _made(self, file: str) -> dict[str, Any]:
-        part = self._kept(file).with_suffix(".part")
+        part = self._kept[file].with_suffix(".part")
         part.write_text('{"modules": [], "tests": {}}', encoding="utf-8")
         plugin = CallMap(self.package, part)
         run(Job(str(self.root), self.package, {file: 0.0}, 0.0, plugin=plugin), 5 * FILE)
@@ -197,9 +198,9 @@ class Calls:
         return found | {"state": self._state(found), "plain": {}}
 
     def _keep(self, file: str) -> None:
-        self._kept(file).write_text(json.dumps(self._files[file]), encoding="utf-8")
+        self._kept[file].write_text(json.dumps(self._files[file]), encoding="utf-8")
 
-    def _kept(self, file: str) -> Path:
+    def _name(self, file: str) -> Path:
         path = self.root / file
         return self.folder / f"{path.stem}-{digest(*self._shared, path.read_bytes())}.json"
 
