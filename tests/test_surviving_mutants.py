@@ -290,3 +290,5 @@ def test_predictions_show_a_row_for_each_of_the_first_users_and_pairs():
 def test_win_rates_of_two_items_are_the_probability_of_their_pair():
     rates, draws = population_leaderboard._rates_and_draws(mm.M4.from_orders(["ab"], phi=0.25))
     assert rates == pytest.approx([0.8, 0.2]) and draws.tolist() == [rates.tolist()]
+    many, _ = population_leaderboard._rates_and_draws(mm.M4.from_orders(["abcde"], phi=0.25))
+    assert many.sum() == pytest.approx(5 / 2)  # of five, each against four others
