@@ -188,3 +188,16 @@ def test_a_kernel_is_compiled_once_for_arrays_that_can_and_cannot_be_written():
     assert halves_of_next(unwritable(open_to_all)) == 2.5
     assert len(halves_of_next._outer.signatures) == compiled_for
     assert open_to_all.flags.writeable and np.shares_memory(unwritable(open_to_all), open_to_all)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the folder of Linux")
+def test_the_users_cache_is_where_the_desktop_says(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert kernel_cache._user_cache() == tmp_path
+    for unset in ("", None):
+        if unset is None:
+            monkeypatch.delenv("XDG_CACHE_HOME")
+        else:
+            monkeypatch.setenv("XDG_CACHE_HOME", unset)
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        assert kernel_cache._user_cache() == tmp_path / "home" / ".cache"

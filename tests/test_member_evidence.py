@@ -9,6 +9,8 @@ import mallowmix as mm
 from mallowmix.engine import Block
 from mallowmix.infer.member_evidence import (
     MOST_EVIDENCE,
+    _left_out,
+    compared_members,
     mixed_membership_left_out,
     own_evidence,
     user_weights,
@@ -149,3 +151,37 @@ def test_evidence_is_bounded():
 def test_wrong_evidence_weights_are_refused(wrong):
     with pytest.raises(mm.errors.DataError, match="evidence weights"):
         Predictor((OWN,), np.ones((3, 1)), None, np.array(wrong))
+
+
+@pytest.mark.parametrize(("mean", "variance"), [(0.3, 1.7), (-1.0, 0.2), (2.0, 5.0)])
+def test_an_only_answer_that_is_left_out_leaves_the_prior(mean, variance):
+    """The mode and the curvature with it are found by Newton's method; the rest is the prior."""
+    for weight in (1.0, 2.5):
+        gap = mean
+        for _ in range(50):
+            p = 1 / (1 + np.exp(-gap))
+            slope = weight * (1 - p) - (gap - mean) / variance
+            gap += slope / (weight * p * (1 - p) + 1 / variance)
+        p = 1 / (1 + np.exp(-gap))
+        after = 1 / (1 / variance + weight * p * (1 - p))
+        found = _left_out(np.array([[gap]]), np.array([[after]]), np.array([weight]))
+        before = 1 / (1 + np.exp(-mean / np.sqrt(1 + np.pi * variance / 8)))
+        assert found == pytest.approx(np.array([[before]]))
+
+
+def test_an_only_answer_is_predicted_by_the_prior_of_mixed_membership():
+    """Where θ is α and the answer's own part, nothing but α is left without it."""
+    prepared = prepare_components(replace(M4, alpha=np.array([0.3, 0.6])), MIXED.calibration)
+    theta, beta = np.full(2, 0.5), prepared.beta[1, :2]
+    for _ in range(500):
+        counts = prepared.alpha + 0.8 * theta * beta / (theta @ beta)
+        theta = counts / counts.sum()
+    found = mixed_membership_left_out(block_of([(0, 1)]), prepared, theta[None])
+    assert found == pytest.approx(np.log(prepared.beta[1] @ prepared.alpha / prepared.alpha.sum()))
+
+
+def test_the_utilities_with_the_largest_weight_are_compared():
+    other = replace(OWN, variances=np.full(6, 0.9))
+    for weights, found in (([0.2, 0.5, 0.3], other), ([0.4, 0.1, 0.5], OWN)):
+        assert compared_members((OWN, other, MIXED), np.tile(weights, (3, 1))) == (found, MIXED)
+    assert compared_members((OWN, other), np.full((3, 2), 0.5)) is None

@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from tools.call_map import Timings
-from tools.mutants import HERE, Project, Run, enclosing, summary
+from tools.call_map import Calls
+from tools.mutants import HERE, Project, Run, enclosing, sample_of, summary
 from tools.mutations import mutants_of
 
 SOURCE = b"""
@@ -145,9 +145,9 @@ def test_a_mutant_is_killed_or_survives_or_hangs(toy, tmp_path):
     mutants["1", "(2)"] = mutants_in(toy, "alone")[0]
     sample, results = [mutants[change] for change in wanted], tmp_path / "rows.jsonl"
     cache = tmp_path / "maps"
-    Run(toy, results, 60.0, cache).all(sample[:3], jobs=2)
-    assert len(Run(toy, results, 60.0, cache).all(sample, minutes=0.0)) == 3
-    rows = Run(toy, results, 2.0, cache).all(sample)  # only what is missing: the one that hangs
+    Run(toy, results, cache).all(sample[:3], jobs=2)
+    assert len(Run(toy, results, cache).all(sample, minutes=0.0)) == 3
+    rows = Run(toy, results, cache).all(sample)  # only what is missing: the one that hangs
     assert [row["outcome"] for row in rows] == list(wanted.values())
     text = list(summary(rows))
     # Wilson's interval of 3 of 5: (3 + z²/2 ± z √(3 · 2 / 5 + z²/4)) / (5 + z²), z = 1.96
@@ -159,7 +159,7 @@ def test_a_mutant_is_killed_or_survives_or_hangs(toy, tmp_path):
     kept = results.read_text()
     assert len(kept.splitlines()) == 5
     results.write_text(kept + '{"id": "cut')  # a run that was killed while it wrote
-    assert Run(toy, results, 60.0, cache).all(sample) == rows and results.read_text() == kept
+    assert Run(toy, results, cache).all(sample) == rows and results.read_text() == kept
 
 
 @pytest.mark.slow
@@ -167,10 +167,10 @@ def test_survivors_are_tried_again_when_a_test_is_new(toy, tmp_path):
     mutants = by_change(mutants_in(toy, "shapes"))
     sample = [mutants["width < 0", "(width <= 0)"], mutants["-width", "(width)"]]
     results, cache = tmp_path / "rows.jsonl", tmp_path / "maps"
-    before = Run(toy, results, 60.0, cache).all(sample)
+    before = Run(toy, results, cache).all(sample)
     with (tmp_path / "tests" / "test_shapes.py").open("a") as file:
         file.write("\n\ndef test_zero():\n    assert area(0.0) == 0.0\n")
-    after = Run(toy, results, 60.0, cache).all(sample)
+    after = Run(toy, results, cache).all(sample)
     assert [row["outcome"] for row in before] == ["survived", "killed"]
     assert [row["outcome"] for row in after] == ["killed", "killed"]
     assert after[1] == before[1] and len(results.read_text().splitlines()) == 3
@@ -180,20 +180,20 @@ def test_survivors_are_tried_again_when_a_test_is_new(toy, tmp_path):
 def test_tests_that_fail_anyway_kill_nothing(toy, tmp_path):
     (tmp_path / "tests" / "test_shapes.py").write_text(TEST + "    assert countdown(3) == 1\n")
     mutant = by_change(mutants_in(toy, "shapes"))["n > 0", "(n <= 0)"]
-    row = Run(toy, tmp_path / "rows.jsonl", 60.0, tmp_path / "maps").all([mutant])[0]
+    row = Run(toy, tmp_path / "rows.jsonl", tmp_path / "maps").all([mutant])[0]
     assert row["outcome"] == "survived" and row["tests_run"] == 1  # the test of `area`
 
 
 def test_a_mutant_that_cannot_be_imported_is_killed(toy, tmp_path):
-    """No function of its module is called: there is none."""
-    (tmp_path / "src" / "toy" / "names.py").write_text("KIND = int | str\n")
+    """No function of its module is called: there is none. Types are no terms."""
+    (tmp_path / "src" / "toy" / "names.py").write_text("KIND = int | str\nHALF = [1, 2][1]\n")
     (tmp_path / "tests" / "test_names.py").write_text(
         "from toy.names import KIND\n\ndef test_kind():\n    assert isinstance(1, KIND)\n"
     )
     project = Project(tmp_path, "toy")
-    mutants = mutants_in(project, "names")
-    rows = Run(project, tmp_path / "rows.jsonl", 60.0, tmp_path / "maps").all(mutants)
-    assert [(row["new"], row["outcome"]) for row in rows] == [("(int & str)", "killed")]
+    mutants = mutants_in(project, "names")[-1:]
+    rows = Run(project, tmp_path / "rows.jsonl", tmp_path / "maps").all(mutants)
+    assert [(row["new"], row["outcome"]) for row in rows] == [("(2)", "killed")]
 
 
 @pytest.mark.slow
@@ -201,23 +201,42 @@ def test_kernels_run_without_numba_or_are_compiled_anew(toy, tmp_path):
     """`thrice` is in Numba's cache by then; a mutant that read it from there would survive."""
     mutants = by_change(mutants_in(toy, "kernels"))
     sample = [mutants["2 * x", "(2 / x)"], mutants["3 * x", "(3 / x)"]]
-    rows = Run(toy, tmp_path / "rows.jsonl", 60.0, tmp_path / "maps").all(sample)
+    rows = Run(toy, tmp_path / "rows.jsonl", tmp_path / "maps").all(sample)
     assert list((tmp_path / "src" / "toy" / "__pycache__").glob("*thrice*.nbc"))
     assert [(row["outcome"], row["jit"]) for row in rows] == [("killed", False), ("killed", True)]
 
 
 @pytest.mark.slow
 def test_what_a_fixture_calls_counts_for_each_test_that_uses_it(toy, tmp_path):
-    timings = Timings(tmp_path, "toy", tmp_path / "maps")
-    found = timings.calling("tests/test_kernels.py", "toy.kernels", "twice")
+    calls = Calls(tmp_path, toy.modules, tmp_path / "maps")
+    assert list(calls.make(["tests/test_kernels.py"])) == [("tests/test_kernels.py", 3)]
+    found = calls.calling("toy.kernels", "twice")
     assert {name.rpartition("::")[2] for name in found} == {"test_twice", "test_twice_again"}
-    assert len(timings.calling("tests/test_kernels.py", "toy.kernels", "")) == 3
-    assert timings.calling("tests/test_kernels.py", "toy.kernels", "thric") == {}
+    assert len(calls.calling("toy.kernels", "")) == 3
+    assert calls.calling("toy.kernels", "thric") == {}
+
+
+@pytest.mark.slow
+def test_a_map_is_made_again_when_a_module_that_its_tests_import_has_changed(toy, tmp_path):
+    files, maps = toy.test_files(), tmp_path / "maps"
+
+    def made():
+        before = {file: file.stat().st_mtime_ns for file in maps.glob("*.json")}
+        list(Calls(tmp_path, toy.modules, maps).make(files))
+        after = {file: file.stat().st_mtime_ns for file in maps.glob("*.json")}
+        return sorted(each.stem.split("-")[0] for each in after if after[each] != before.get(each))
+
+    assert made() == ["test_kernels", "test_shapes"]
+    assert made() == []
+    toy.modules["toy.shapes"].write_bytes(SOURCE + b"\nSIDES = 4\n")
+    assert made() == ["test_shapes"]
 
 
 def test_the_function_around_a_mutant():
     source = b"""
 LIMIT = 1
+HALF: float = LIMIT / 6
+OTHER = 7
 class A:
     size = 2
     def area(self):
@@ -231,9 +250,10 @@ def kernel(x):
     return x + 5
 """
     found = {mutant.old: enclosing(mutant, source) for mutant in mutants_of("m", source)}
-    assert found["1"] == found["2"] == ("", False)
-    assert found["3"] == found["4"] == ("A.area", False)
-    assert found["5"] == ("kernel", True)
+    assert found["1"] == ("", False, {"LIMIT", "HALF"}) and found["6"] == ("", False, {"HALF"})
+    assert found["2"] == ("", False, set())
+    assert found["3"] == found["4"] == ("A.area", False, set())
+    assert found["5"] == ("kernel", True, {"kernel"})
 
 
 def test_lines_keep_their_numbers():
@@ -244,13 +264,24 @@ def test_lines_keep_their_numbers():
 
 
 @pytest.mark.slow
-def test_the_tests_of_a_module_import_it_or_what_imports_it():
+def test_the_tests_near_a_module_import_it_or_what_imports_it():
     project = Project(HERE, "mallowmix")
-    assert project.tests_of("mallowmix.model.mallows")[0] == "tests/test_mallows.py"
-    assert project.tests_of("mallowmix.infer.weights")[0] == "tests/test_weights.py"  # mm.weights
-    assert "tests/test_personal_rankings.py" in project.tests_of(
-        "mallowmix.numerics.insertion_gibbs"
-    )
+    assert "tests/test_mallows.py" in project.near("mallowmix.model.mallows")
+    assert "tests/test_weights.py" in project.near("mallowmix.infer.weights")  # as mm.weights
+    assert "tests/test_personal_rankings.py" in project.near("mallowmix.numerics.insertion_gibbs")
+    assert not {"tests/test_mutants.py", "tests/test_web_browser.py"} & set(project.test_files())
     levels = list(project.importers("mallowmix.numerics.insertion_gibbs"))
     assert levels[0] == {"mallowmix.numerics.insertion_gibbs"}
     assert "mallowmix.learn.rankings.rankings_pass" in levels[1]
+
+
+def test_a_sample_stays_when_other_code_changes():
+    """But it is another one with another seed, and a longer one begins with a shorter one."""
+    before = mutants_of("m", SOURCE)
+    after = mutants_of("m", b"LIMIT = 1 + 2\n\n\n" + SOURCE)
+    small = [mutant.id for mutant in sample_of(before, 0, 5)]
+    assert [mutant.id for mutant in sample_of(before, 0, 9)][:5] == small
+    assert [mutant.id for mutant in sample_of(before, 1, 5)] != small
+    known = {mutant.id for mutant in before}
+    kept = [mutant.id for mutant in sample_of(after, 0, len(after)) if mutant.id in known]
+    assert kept[:5] == small and len(kept) == len(known) == len(before)

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 
 import mallowmix as mm
 from mallowmix.engine import Block
+from mallowmix.infer import exact_weights
 from mallowmix.infer.collapsed_variational import (
     MAX_EXTRAPOLATION,
     extrapolate,
@@ -205,9 +206,47 @@ def test_an_extrapolation_lands_where_a_geometric_sequence_ends():
     assert points[0][0] == pytest.approx(0.005)
 
 
-@pytest.mark.slow
 def test_gathering():
     b, w, beta = np.empty((4, 2)), np.empty(4), np.arange(10.0).reshape(5, 2)
     pair, weight = np.array([4, 0, 3, 1], np.int32), np.array([1.0, 0.0, 2.5, 1.0])
     assert gather_rows(0, 3, pair, weight, beta, b, w) == 2
     assert b[:2].tolist() == [[8, 9], [6, 7]] and w[:2].tolist() == [1.0, 2.5]
+
+
+def test_means_over_nodes_do_not_underflow():
+    """Σ m L θ / Σ m L, by logarithms; the likelihood of 3,000 answers is no number above 0."""
+    prepared = prepare(TWO)
+    theta, log_mass = exact_weights._nodes(prepared.alpha)
+    pair = np.resize([1, 8, 13, 31], 3000).astype(np.int32)
+    block = Block(0, 6, np.array([0, 3000]), pair, np.ones(3000), np.ones(1))
+    log_p = log_mass + np.log(theta @ prepared.beta[pair].T).sum(axis=1)
+    exact = np.exp(log_p - logsumexp(log_p)) @ theta
+    assert exact_weights.quadrature_means(block, prepared)[0] == pytest.approx(exact)
+
+
+def test_with_all_of_the_prior_at_vertices_weights_are_probabilities_of_components():
+    beta = np.array([[0.5, 0.5], [0.7, 0.4], [0.3, 0.6], [0.5, 0.5]])
+    alpha = np.array([0.6, 1.4])
+    prepared = prepare(mm.M4.from_orders(["ab", "ba"], 0.5, alpha))
+    prepared = prepared._replace(beta=beta, vertex_share=1 - 1e-14)
+    block = Block(0, 2, np.array([0, 3]), np.array([1, 2, 1], np.int32), np.ones(3), np.ones(1))
+    single = alpha * beta[1] ** 2 * beta[2]
+    assert fold_in(block, prepared)[0][0] == pytest.approx(single / single.sum())
+
+
+def test_users_whose_weights_still_move_are_counted():
+    votes = TWO.sample(7, 30, seed=1).comparisons
+    block, prepared = block_of(votes), prepare(TWO)
+    assert fold_in(block, prepared, max_iter=1)[1] == 7
+    assert fold_in(block, prepared, max_iter=10_000)[1] == 0
+
+
+@pytest.mark.parametrize("K", [1, 2, 3])
+def test_weights_by_quadrature_are_those_of_one_answer(K):
+    """E θ_k given one comparison: (α_k + p_k) / (α_0 + 1), p_k its probability of component k."""
+    model = mm.M4(THREE.sigma[:K], THREE.phi[:K], THREE.alpha[:K], list("abcd"))
+    found = mm.weights(model, [("ann", "c", "a")], method="quadrature")
+    prepared = prepare(model)
+    p = prepared.alpha * prepared.beta[2 * 4 + 0]
+    exact = (prepared.alpha + p / p.sum()) / (prepared.alpha.sum() + 1)
+    assert found.theta[0] == pytest.approx(exact)

@@ -9,6 +9,7 @@ import pytest
 
 import mallowmix as mm
 from mallowmix.errors import DataError
+from mallowmix.learn.spectral import restarts
 from mallowmix.learn.spectral.fit_state import new_fit_state
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo
@@ -102,3 +103,30 @@ def test_split_items_says_that_it_needs_comparisons_in_memory():
 
     with pytest.raises(DataError, match="needs Comparisons in memory, and was given Stored"):
         mm.split_items(Stored())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("errors", "clearly"), [(1.5, False), (3.0, True)])
+def test_clearly_better_is_by_two_standard_errors(errors, clearly, monkeypatch):
+    monkeypatch.setattr(restarts, "_gains", lambda _, models, base: [(errors, 1.0)] * len(models))
+    assert (try_restarts(state(), lambda part: GOOD, lambda part: GOOD).best > 0) == clearly
+
+
+@pytest.mark.parametrize(("errors", "as_good"), [(-1.5, True), (-3.0, False)])
+def test_as_good_is_less_than_two_standard_errors_worse(errors, as_good, monkeypatch):
+    monkeypatch.setattr(restarts, "_gains", lambda _, models, base: [(errors, 1.0)] * len(models))
+    found = optimum_distances(GOOD, restarts.Restarts(state(), [BAD], 0))
+    assert (found.max() > 0) == as_good
+
+
+def test_other_initialisations_of_many_users_are_tried_on_some(monkeypatch):
+    monkeypatch.setattr(restarts, "_ENOUGH", 1000)
+    part = try_restarts(state(), lambda part: GOOD, lambda part: GOOD).part
+    users = sum(block.n_users for block in part.blocks)
+    assert 20 <= users <= 80  # 200 people gave 20 answers each; a quarter of them, ± 5 σ
+    assert sum(block.weight.sum() for block in part.blocks) == 20 * users
+
+
+@pytest.mark.parametrize(("gain", "clearly"), [(0.5e-4, False), (1.5e-4, True)])
+def test_a_better_optimum_brings_a_ten_thousandth_of_log_likelihood(gain, clearly, monkeypatch):
+    monkeypatch.setattr(restarts, "_gains", lambda _, models, base: [(gain, 0.0)] * len(models))
+    assert (try_restarts(state(), lambda part: GOOD, lambda part: GOOD).best > 0) == clearly

@@ -10,6 +10,8 @@ import pytest
 import mallowmix as mm
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.learn.paper.halves import split_block
+from mallowmix.learn.spectral import refinement, split_merge
+from mallowmix.learn.spectral.fit_state import FitState
 from mallowmix.learn.spectral.gibbs_sweep import new_chains
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, monte_carlo_em
@@ -134,3 +136,56 @@ def test_fit_looks_further_where_tastes_came_out_alike():
         assert bool(model.report.spectral.predicted_halves) == looked
         assert not again.report.spectral.predicted_halves
         assert match_components(model.sigma, truth.sigma).kendall.max() < 0.03
+
+
+def test_a_move_merges_two_components_and_splits_a_third():
+    """Their priors are added and halved; the items of the split one move by a few positions."""
+    rng, Q = np.random.default_rng(0), 40
+    sigma = np.array([rng.permutation(Q) for _ in range(3)])
+    phi, alpha = np.array([0.2, 0.3, 0.4]), np.array([0.5, 0.2, 0.8])
+    found = MonteCarlo(MallowsComponents(sigma, phi), alpha, [], [])
+    moved, shares = split_merge._moved(found, (0, 1), 2, 3, 0)
+    assert shares == pytest.approx([0.7, 0.4, 0.4]) and moved.phi.tolist() == [0.2, 0.8, 0.8]
+    assert moved.sigma[0].tolist() == sigma[0].tolist()
+    for k in (1, 2):  # normal noise of 0.15 Q on every position: about a tenth of all pairs
+        assert 0.03 < kendall(moved.sigma[k], sigma[2]) < 0.25
+    assert kendall(moved.sigma[1], moved.sigma[2]) > 0.03
+    assert found.alpha.tolist() == [0.5, 0.2, 0.8] and found.components.phi.tolist() == [
+        0.2,
+        0.3,
+        0.4,
+    ]
+
+
+def test_the_two_most_alike_may_be_one_and_the_noisiest_are_split():
+    one, other = np.arange(8), np.arange(8)[::-1]
+    like = np.array([1, 0, *range(2, 8)])  # a single pair of 28 the other way round
+    far = np.array([3, 0, 6, 1, 7, 2, 5, 4])
+    components = MallowsComponents(
+        np.array([one, far, like, other]), np.array([0.1, 0.5, 0.2, 0.9])
+    )
+    alpha = np.array([0.4, 0.3, 0.5, 0.1])
+    # the smaller of the two goes; noise is φ α
+    assert split_merge._moves(components, alpha) == [((2, 0), 1), ((2, 0), 3)]
+    apart = MallowsComponents(components.sigma[[0, 1, 3]], components.phi[[0, 1, 3]])
+    assert split_merge._moves(apart, alpha[:3]) == []
+
+
+@pytest.mark.parametrize(("K", "times"), [(2, 0), (3, 1)])
+def test_two_components_are_never_one_that_is_split(K, times, monkeypatch):
+    asked = []
+
+    def no_move(blocks, outcome, *_, **__):
+        asked.append(len(outcome.alpha))
+        return outcome, [-0.5]
+
+    components = MallowsComponents(np.tile(np.arange(4), (K, 1)), np.full(K, 0.5))
+    outcome = MonteCarlo(components, np.ones(K), [], [7])
+    monkeypatch.setattr(refinement, "_ascend", lambda *_: outcome)
+    monkeypatch.setattr(refinement, "split_and_merge", no_move)
+    monkeypatch.setattr(refinement, "_at_maximum", lambda state, found: found)
+    monkeypatch.setattr(refinement, "half_distances", lambda *_: np.zeros(K))
+    state = FitState([], None, ENGINE, 0, None, 4)
+    assert refinement.refine(state, outcome, None) is outcome
+    assert len(asked) == times and state.trace.moved == (7,)
+    assert state.trace.predicted_halves == (-0.5,) * times

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from mallowmix.learn.spectral import initialisation
 from mallowmix.learn.spectral.corners import CORNER_FINDERS
 from mallowmix.learn.spectral.initialisation import (
     cluster_users,
@@ -186,3 +187,16 @@ def test_fewer_people_or_tastes_than_components_leave_clusters_empty():
     assert sorted(
         cluster_users(np.array([[0.0], [1.0], [2.0]]), np.array([4.0, 4.0, 0.0]), np.ones(3), 3)
     ) == [-1, 0, 1]
+
+
+def test_shares_sum_to_one_where_clusters_are_small(monkeypatch):
+    _, sample = followers()
+    monkeypatch.setattr(
+        initialisation, "cluster_users", lambda e, *_, **__: (np.arange(len(e)) < 2) * 1
+    )
+    start = people_start(sample.comparisons, 3)  # two people, all others, and nobody
+    floor = 0.2 / 3
+    others = 238 / 240
+    assert np.sort(start.alpha) == pytest.approx(
+        np.array([floor, floor, others]) / (2 * floor + others)
+    )

@@ -7,11 +7,14 @@ import pytest
 
 import mallowmix as mm
 from mallowmix.engine import Block, ThreadEngine
+from mallowmix.infer import conditioned_utilities
+from mallowmix.infer.member_evidence import utilities_left_out
 from mallowmix.infer.pair_queries import Queries, query_categories
 from mallowmix.infer.utilities_posterior import utilities_posterior, utilities_probabilities
 from mallowmix.learn.utilities.initial_loadings import initial_utilities
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.learn.utilities.utilities_em import utilities_path
+from mallowmix.learn.utilities.utilities_pass import UtilitiesParameters, utilities_pass
 from mallowmix.numerics.cholesky import factorise, inverse, log_determinant, solve
 from mallowmix.numerics.laplace import TOL, local_prior, posterior_mode
 
@@ -282,3 +285,41 @@ def test_wrong_shapes_are_refused():
         mm.UtilitiesModel([[0.0, 1.0]], np.eye(3), [1.0, 1.0], [1.0], "ab")
     with pytest.raises(mm.errors.DataError, match="variances of the utilities must be above 0"):
         mm.UtilitiesModel([[0.0, 1.0]], np.eye(2), [1.0, 0.0], [1.0], "ab")
+
+
+def test_users_in_pieces_are_those_of_one_piece(monkeypatch):
+    """A piece of the users is conditioned at a time, to save memory."""
+    random = np.random.default_rng(5)
+    model = mm.UtilitiesModel(
+        random.normal(size=(2, 4)), random.normal(size=(4, 1)), np.ones(4), [0.3, 0.7], list("abcd")
+    )
+    starts, pair = np.array([0, 2, 2, 5, 6]), np.array([1, 7, 4, 11, 2, 13], np.int32)
+    block = Block(0, 4, starts, pair, np.array([1.0, 2, 1, 1, 0.5, 1]), np.ones(4), None)
+    queries = Queries.same_for_all(4, np.arange(16))
+
+    def found():
+        posterior = utilities_posterior(block, model)
+        p = utilities_probabilities(block, model, queries)
+        return [p, utilities_left_out(block, model), *posterior]
+
+    whole = found()
+    monkeypatch.setattr(conditioned_utilities, "_ROOM", 1)
+    for one, piece in zip(whole, found(), strict=True):
+        assert one == pytest.approx(piece)
+    assert [len(each) for each in whole] == [64, 4, 4, 4, 4]
+
+
+def test_a_component_in_two_halves_is_the_same_component():
+    """Evidence, residuals, users of items and moments of factors stay; shares and means halve."""
+    random = np.random.default_rng(7)
+    mean, loadings, variances = random.normal(size=4), random.normal(size=(4, 1)), np.full(4, 0.6)
+    block = block_of([[(0, 1), (2, 1)], [], [(3, 0), (3, 2), (1, 0)]], 4)
+    one = UtilitiesParameters(mean[None], loadings, variances, np.zeros(1))
+    two = UtilitiesParameters(np.stack([mean] * 2), loadings, variances, np.log([0.5, 0.5]))
+    (one, _), (two, _) = (utilities_pass(block, each, None) for each in (one, two))
+    assert two.evidence == pytest.approx(one.evidence) and one.n_users == two.n_users == 2
+    assert two.residuals == pytest.approx(one.residuals)
+    assert two.item_users.tolist() == one.item_users.tolist() == [2, 2, 2, 1]
+    assert two.factors == pytest.approx(one.factors)
+    assert two.products[:, 0] == pytest.approx(one.products[:, 0] / 2)
+    assert two.products[:, -1] == pytest.approx(one.products[:, -1])

@@ -6,19 +6,21 @@ kernels that they name; what a fixture calls counts for each test that uses it.
 
 import hashlib
 import json
-import re
 import signal
 import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from tools.forked_tests import Job, run
+from tools.forked_tests import Compiling, Job, run
+
+TEST, FILE = 4.0, 40.0  # seconds: of the longest test that is of use, and for all of a file
+PLAIN = 1.0  # seconds that a test may take without Numba to be of use so
 
 
 class TooSlow(BaseException):
@@ -26,18 +28,17 @@ class TooSlow(BaseException):
 
 
 class CallMap:
-    """Writes {test: {"seconds", "passed", "calls"}} to a file when the tests are done."""
+    """Writes {"tests": {test: {"seconds", "passed", "calls"}}, "modules"} after each test."""
 
-    def __init__(self, package: str, file: Path, limit: float) -> None:
-        self.package, self.file, self.limit = package, file, limit
+    def __init__(self, package: str, file: Path) -> None:
+        self.package, self.file = package, file
         self.tests: dict[str, dict[str, Any]] = {}
         self.calls: set[str] = set()
         self.of_fixtures: dict[str, set[str]] = defaultdict(set)
         self._codes: dict[Any, str] = {}
+        self._compiling: Any = None
 
     def _seen(self, frame: Any, event: str, _: Any) -> None:
-        if event != "call":
-            return
         name = self._codes.get(frame.f_code)
         if name is None:
             module = str(frame.f_globals.get("__name__"))
@@ -69,32 +70,43 @@ class CallMap:
             self.calls = before
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
+    def pytest_runtest_protocol(self, item: Any) -> Iterator[Any]:
         """Watch one test, from its fixtures to its end."""
-        self.calls, start = set(), time.process_time()
+        self._compiling = self._compiling or Compiling()
+        self.calls, start = set(), self._worked()
         row = self.tests[item.nodeid] = {"passed": True}
         signal.signal(signal.SIGPROF, _stop)
-        signal.setitimer(signal.ITIMER_PROF, self.limit, 1.0)
-        threading.setprofile(self._seen)
-        sys.setprofile(self._seen)
+        self._compiling.within(TEST)
+        threading.settrace(self._seen)
+        sys.settrace(self._seen)
         try:
             return (yield)
         except TooSlow:
             row["passed"] = False
         finally:
-            sys.setprofile(None)
-            threading.setprofile(None)  # pyright: ignore[reportArgumentType]
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            row["seconds"] = round(time.process_time() - start, 3)
+            sys.settrace(None)
+            threading.settrace(None)  # pyright: ignore[reportArgumentType]
+            self._compiling.within(0.0)
+            row["seconds"] = round(self._worked() - start, 3)
             fixtures = (self.of_fixtures[name] for name in item.fixturenames)
             row["calls"] = sorted(self.calls.union(*fixtures))
             _forget(self.package)
-            self.file.write_text(json.dumps(self.tests), encoding="utf-8")
+            self._write()
+            if self._worked() > FILE:
+                item.session.shouldstop = "enough of this file"
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """A test that fails, or is skipped, says nothing about a mutant."""
         if report.outcome != "passed":
             self.tests[report.nodeid]["passed"] = False
+
+    def _worked(self) -> float:
+        return time.process_time() - self._compiling.seconds
+
+    def _write(self) -> None:
+        modules = sorted(name for name in sys.modules if name.split(".")[0] == self.package)
+        found = {"modules": modules, "tests": self.tests}
+        self.file.write_text(json.dumps(found), encoding="utf-8")
 
 
 def _name(module: str, code: Any) -> str:
@@ -115,70 +127,89 @@ def _forget(package: str) -> None:
                     value.cache_clear()
 
 
-class Effort(NamedTuple):
-    """How long tests may take to be of use: each, all of a file, and those of one mutant."""
+class Calls:
+    """The maps of all test files, kept in a folder.
 
-    test: float
-    file: float
-    mutant: float
+    A map is made again when its test file has changed, what all of them share, or a module that was
+    imported when it was made.
+    """
 
-
-QUICK, THOROUGH = Effort(1.5, 20.0, 8.0), Effort(15.0, 120.0, 40.0)
-
-
-class Timings:
-    """The maps of test files, made when first asked for, and kept in a folder."""
-
-    def __init__(self, root: Path, package: str, folder: Path, effort: Effort = QUICK) -> None:
-        self.root, self.package, self.folder, self.effort = root, package, folder, effort
-        folder.mkdir(parents=True, exist_ok=True)
-        tests = root / "tests"
-        read = [*(root / "src").rglob("*.py"), *set(tests.glob("*.py")) - set(tests.glob("test_*"))]
-        self._state = hashlib.sha256(b"".join(each.read_bytes() for each in sorted(read)))
+    def __init__(self, root: Path, modules: dict[str, Path], folder: Path) -> None:
+        self.root, self.folder = root, folder
+        self.package = next(iter(modules)).split(".")[0]
+        self._digests = {name: digest(file.read_bytes()) for name, file in modules.items()}
+        shared = sorted(set(root.glob("tests/*.py")) - set(root.glob("tests/test_*")))
+        self._shared = [file.read_bytes() for file in shared]
+        self._rows: dict[str, dict[str, Any]] = {}
+        self._files: dict[str, dict[str, Any]] = {}
+        self._kept: dict[str, Path] = {}
         self._lock = threading.Lock()
+        folder.mkdir(parents=True, exist_ok=True)
 
-    def calling(self, file: str, module: str, function: str) -> dict[str, float]:
-        """The quickest tests of a file that call a function, or ("") any of a module, or any."""
-        found = self._kept(file, True)
+    def make(self, files: Iterable[str]) -> Iterator[tuple[str, int]]:
+        """Read or make the map of each file; say how many of its tests are of use."""
+        for file in files:
+            kept = self._kept[file] = self._name(file)  # of the text as it is now
+            found = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+            if found and found["state"] == self._state(found):
+                self._files[file] = found
+            else:
+                self._files[file] = found = self._made(file)
+                self._keep(file)
+            passed = {name: row for name, row in found["tests"].items() if row["passed"]}
+            self._rows |= passed
+            yield file, len(passed)
+
+    def calling(self, module: str, function: str) -> dict[str, float]:
+        """The seconds of tests that call a function, or ("") any of a module; or import it."""
+        name = f"{module}:{function}"
+        found = {
+            test: row["seconds"]
+            for test, row in self._rows.items()
+            if (name in row["calls"] if function else any(c.startswith(name) for c in row["calls"]))
+        }
+        if found or function:
+            return found
+        files = {file for file, each in self._files.items() if module in each["modules"]}
+        within = (test for test in self._rows if test.partition("::")[0] in files)
+        return {test: self._rows[test]["seconds"] for test in within}
+
+    def passes_without_numba(self, test: str) -> bool:
+        """Whether it passes so, soon: tried once."""
         with self._lock:
-            if not found.exists():
-                self._map(found.with_suffix(".part"), [file], True).replace(found)
-        rows = json.loads(found.read_text(encoding="utf-8"))
-        wanted = re.compile(re.escape(f"{module}:{function}") + ("$" if function else ""))
-        called = [test for test, row in rows.items() if any(map(wanted.match, row["calls"]))]
-        called = called if module else list(rows)
-        return self._quickest({test: rows[test] for test in called})
+            known = self._files[test.partition("::")[0]]["plain"]
+            if test not in known:
+                job = Job(str(self.root), self.package, {test: PLAIN}, FILE, jit=False)
+                known[test] = run(job, FILE).what == "passed"
+                self._keep(test.partition("::")[0])
+            return known[test]
 
-    def without_numba(self, file: str, tests: dict[str, float]) -> dict[str, float]:
-        """Those that pass without Numba, too, and how long they take then."""
-        found = self._kept(file, False)
-        with self._lock:
-            rows = json.loads(found.read_text(encoding="utf-8")) if found.exists() else {}
-            missing = [test for test in tests if test not in rows]
-            if missing:
-                part = self._map(found.with_suffix(".part"), missing, False)
-                rows |= {test: {"passed": False, "seconds": 0.0} for test in missing}
-                rows |= json.loads(part.read_text(encoding="utf-8"))
-                found.write_text(json.dumps(rows), encoding="utf-8")
-        return self._quickest({test: rows[test] for test in tests})
+    def fails_without_numba(self, test: str) -> bool:
+        """Whether that has been seen."""
+        return self._files[test.partition("::")[0]]["plain"].get(test) is False
 
-    def _map(self, to: Path, tests: list[str], jit: bool) -> Path:
-        to.write_text("{}", encoding="utf-8")
-        plugin = CallMap(self.package, to, self.effort.test)
-        run(Job(str(self.root), self.package, [tests], jit=jit, plugin=plugin), self.effort.file)
-        return to
+    def _made(self, file: str) -> dict[str, Any]:
+        part = self._kept[file].with_suffix(".part")
+        part.write_text('{"modules": [], "tests": {}}', encoding="utf-8")
+        plugin = CallMap(self.package, part)
+        run(Job(str(self.root), self.package, {file: 0.0}, 0.0, plugin=plugin), 5 * FILE)
+        found = json.loads(part.read_text(encoding="utf-8"))
+        part.unlink()
+        return found | {"state": self._state(found), "plain": {}}
 
-    def _kept(self, file: str, jit: bool) -> Path:
-        state = self._state.copy()
-        state.update((self.root / file).read_bytes())
-        kind = f"{'jit' if jit else 'plain'}{self.effort.file:g}"
-        return self.folder / f"{Path(file).stem}-{kind}-{state.hexdigest()[:16]}.json"
+    def _keep(self, file: str) -> None:
+        self._kept[file].write_text(json.dumps(self._files[file]), encoding="utf-8")
 
-    def _quickest(self, rows: dict[str, Any]) -> dict[str, float]:
-        """The quickest 15 tests that pass, in the time of one mutant."""
-        chosen: dict[str, float] = {}
-        passed = [(row["seconds"], test) for test, row in rows.items() if row["passed"]]
-        for used, test in sorted(passed)[:15]:
-            if sum(chosen.values()) + used <= self.effort.mutant:
-                chosen[test] = used
-        return chosen
+    def _name(self, file: str) -> Path:
+        path = self.root / file
+        return self.folder / f"{path.stem}-{digest(*self._shared, path.read_bytes())}.json"
+
+    def _state(self, found: dict[str, Any]) -> str:
+        """Of the modules that were imported."""
+        digests = (self._digests.get(name, "gone") for name in found["modules"])
+        return digest(*(each.encode() for each in digests))
+
+
+def digest(*texts: bytes) -> str:
+    """A name for texts."""
+    return hashlib.sha256(b"".join(texts)).hexdigest()[:16]

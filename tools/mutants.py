@@ -5,30 +5,31 @@ It is killed when a test that imports its module fails or takes far longer: see 
 
 import argparse
 import ast
-import hashlib
 import json
 import math
-import random
 import re
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import product, takewhile
+from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeGuard
 
 from benchmarks.record import about, save
 from mallowmix.numerics.clustered_error import wilson_interval
-from tools.call_map import QUICK, THOROUGH, Effort, Timings
-from tools.forked_tests import Job, run
+from tools.call_map import PLAIN, Calls, digest
+from tools.forked_tests import Job, Outcome, run
 from tools.mutations import Mutant, mutants_of
 
 HERE = Path(__file__).resolve().parent.parent
 CORE = ["model.mallows", "model.permutations", "numerics", "learn", "infer", "assess.intervals"]
 CACHE = Path(tempfile.gettempdir()) / "mallowmix-call-map"
-MOST_FILES = 5  # of tests, for one module
+BUDGET, MOST = 6.0, 40  # seconds of tests for one mutant, and how many
+TRIES = 3  # tests that fail or take long without Numba, before a kernel is compiled anew
+COLLECT = 0.1  # seconds to collect one more file
+_OTHER = re.compile(r"tools\b|benchmarks\.(web|fault)|.*\b(browser|web_process)\b")
 
 
 class Project:
@@ -37,18 +38,22 @@ class Project:
     def __init__(self, root: Path, package: str) -> None:
         self.root, self.package, self.source = root, package, root / "src"
         files = {file.relative_to(self.source): file for file in self.source.rglob("*.py")}
-        self.modules = {".".join(name.with_suffix("").parts): files[name] for name in files}
+        self.modules = {_dotted(name): file for name, file in files.items()}
         stub = self.source / package / "__init__.pyi"  # of names as in mm.fit
         given = re.findall(r"from \.(\S+) import (\w+)", stub.read_text() if stub.exists() else "")
         self._public = {f"{package}.{name}": f"{package}.{module}" for module, name in given}
         self._used = {name: self._imports(file) for name, file in self.modules.items()}
-        self._tests = {test: self._imports(test) for test in (root / "tests").glob("test_*.py")}
+        tests = sorted(root.glob("tests/test_*.py"))
+        self._tests = {str(test.relative_to(root)): self._imports(test) for test in tests}
+        self._texts = {name: (root / name).read_text(encoding="utf-8") for name in self._tests}
 
     def _imports(self, file: Path) -> set[str]:
         names: set[str] = set()
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom):
                 names |= {f"{node.module}.{a.name}" for a in node.names} | {str(node.module)}
+            elif isinstance(node, ast.Import):
+                names |= {a.name for a in node.names}
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 names.add(f"{self.package}.{node.attr}")
         return {self._public.get(name, name) for name in names}
@@ -61,114 +66,180 @@ class Project:
             seen |= level
             level = {name for name, used in self._used.items() if used & level} - seen
 
-    def tests_of(self, module: str) -> list[str]:
-        """Tests that import a module, or else what imports it: of its name, or of few others."""
-        word, tests = module.rpartition(".")[2], self._tests
-        levels = ([t for t in tests if tests[t] & level] for level in self.importers(module))
-        found = next(filter(None, levels), [])
-        found.sort(key=lambda test: (word not in test.stem, len(tests[test]), test))
-        return [str(test.relative_to(self.root)) for test in found[:MOST_FILES]]
+    def test_files(self) -> list[str]:
+        """Those that need no server, browser or tool."""
+        return [name for name, used in self._tests.items() if not any(map(_OTHER.match, used))]
 
-    def stale(self, module: str) -> frozenset[str]:
-        """The module and all that may contain its kernels: they must be compiled anew."""
-        return frozenset(set().union(*self.importers(module)))
+    def naming(self, function: str) -> set[str]:
+        """Test files in which the name of a function stands."""
+        word = re.compile(rf"\b{function}\b")
+        return {name for name in self._tests if function and word.search(self._texts[name])}
+
+    def near(self, module: str) -> set[str]:
+        """Test files that import a module, or have its name; else those of what imports it."""
+        word, tests = module.rpartition(".")[2], self._tests
+        named = {name for name in tests if word in name}
+        levels = (
+            {name for name in tests if tests[name] & level} for level in self.importers(module)
+        )
+        return named | next(filter(None, levels), set())
 
 
 class Run:
     """Rows of a results file by what was run and what it was run on; missing ones are added."""
 
-    def __init__(
-        self,
-        project: Project,
-        results: Path,
-        limit: float,
-        cache: Path,
-        efforts: Sequence[Effort] = (QUICK, THOROUGH),
-    ) -> None:
-        self.project, self.results, self.limit, self.efforts = project, results, limit, efforts
-        root, package = project.root, project.package
-        self.timings = [Timings(root, package, cache, effort) for effort in efforts]
+    def __init__(self, project: Project, results: Path, cache: Path) -> None:
+        self.project, self.results = project, results
+        self.calls = Calls(project.root, project.modules, cache)
         text = results.read_text(encoding="utf-8") if results.exists() else ""
         text = text[: text.rfind("\n") + 1]  # the last line may be cut
         results.write_text(text, encoding="utf-8")
-        self.rows = {row["id"]: row for row in map(json.loads, text.splitlines())}
+        rows = [json.loads(line) for line in text.splitlines()]
+        self.rows = {row["id"]: row for row in rows}
+        self.first = {row["id"]: row for row in reversed(rows)}
 
     def all(
         self, mutants: list[Mutant], jobs: int = 1, minutes: float = math.inf
     ) -> list[dict[str, Any]]:
-        """Rows of all mutants, or of the first ones: none is begun after so many minutes."""
+        """Rows of all mutants, or of the first ones: none is begun after so many minutes.
+
+        New ones come before survivors whose tests have changed.
+        """
+        files = self.project.test_files()
+        for n, (file, tests) in enumerate(self.calls.make(files), 1):
+            print(f"\r{n} of {len(files)} test files: {file} has {tests} tests\x1b[K", end="")
+        print()
         end = time.monotonic() + 60 * minutes
         with ThreadPoolExecutor(jobs) as pool:
-            rows = list(pool.map(lambda mutant: self._mutant(mutant, end), mutants))
-        # a sample still: of those after the first that is missing, only killed ones were kept
-        return [row for row in takewhile(bool, rows) if row]
+            order = sorted(mutants, key=lambda mutant: mutant.id in self.rows)
+            rows = dict(
+                zip(order, pool.map(lambda each: self._mutant(each, end), order), strict=True)
+            )
+        # a sample still: of those after the first that is missing, quick ones may be known
+        return [row for row in takewhile(bool, map(rows.get, mutants)) if row]
 
     def _mutant(self, mutant: Mutant, end: float) -> dict[str, Any] | None:
         """What became of a mutant. One that survived is tried again when its tests are others."""
-        name, old = ":".join(map(str, mutant)), self.rows.get(":".join(map(str, mutant)))
+        old = self.rows.get(mutant.id)
         source = self.project.modules[mutant.module].read_bytes()
-        files = self.project.tests_of(mutant.module)
+        around = enclosing(mutant, source)
+        tests = self._chosen(mutant.module, around.function)
+        files = sorted({test.partition("::")[0] for test in tests})
         texts = [(self.project.root / file).read_bytes() for file in files]
-        now = {"source": _digest(source), "tests": _digest(*texts, str(self.efforts).encode())}
-        killed = old and old["outcome"] in ("killed", "timeout")
-        if old and old["source"] == now["source"] and (killed or old["tests"] == now["tests"]):
-            return old
+        now = {"source": digest(source), "tests": digest(*texts, *map(str.encode, tests))}
+        known = old if old and old["source"] == now["source"] else None
+        if known and (known["outcome"] != "survived" or known["tests"] == now["tests"]):
+            return known
         if time.monotonic() > end:
-            return None
-        row = mutant._asdict() | {"id": name} | now | self._tried(mutant, source, files)
-        self.rows[name] = row
+            return known
+        start = time.monotonic()
+        job = Job(str(self.project.root), self.project.package, tests, BUDGET)
+        changed = mutant.made_in(source)
+        job = job._replace(module=mutant.module, source=changed, stale=around.names)
+        row = mutant._asdict() | now | {"tests_run": len(tests)} | self._tried(job, around.kernel)
+        row["seconds"] = round(time.monotonic() - start, 1)
+        self.rows[mutant.id] = row
+        self.first.setdefault(mutant.id, row)
         with self.results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
         return row
 
-    def _tried(self, mutant: Mutant, source: bytes, files: list[str]) -> dict[str, Any]:
-        """The quick tests that call the mutant's function, then slow ones, until one fails.
+    def _chosen(self, module: str, function: str) -> dict[str, float]:
+        """The quickest tests that call a function, or else anything of its module.
 
-        Where no test calls the function, all that call anything of its module are tried; where none
-        does, a mutant outside of functions may fail while it is imported, in any test.
+        Those of files that name the function or import the module come first.
         """
-        function, kernel = enclosing(mutant, source)
-        anew = self.project.stale(mutant.module) if kernel or not function else frozenset()
-        job = Job(str(self.project.root), self.project.package, [], module=mutant.module)
-        job = job._replace(source=mutant.made_in(source), stale=anew)
-        done: set[tuple[str, bool]] = set()
-        wider = [(mutant.module, ""), ("", "") if not function else (mutant.module, function)]
-        for where in dict.fromkeys([(mutant.module, function), *wider]):
-            for timings, file in product(self.timings, files):
-                tests = timings.calling(file, *where)
-                plain = timings.without_numba(file, tests) if kernel else {}
-                jit, tests = not plain, plain or tests
-                new = [test for test in tests if (test, jit) not in done]
-                done |= {(test, jit) for test in new}
-                if not new:
-                    continue
-                longer = 60.0 if anew and jit else 0.0
-                seconds = self.limit + longer + 5 * sum(tests[test] for test in new)
-                outcome = run(job._replace(groups=[new], jit=jit), seconds)
-                if outcome != "passed":
-                    outcome = {"failed": "killed"}.get(outcome, outcome)
-                    return {"outcome": outcome, "by": file, "tests_run": len(done), "jit": jit}
-            if done:
+        found = self.calls.calling(module, function) or self.calls.calling(module, "")
+        near = self.project.near(module)
+        files = {test: test.partition("::")[0] for test in found}
+        chosen: dict[str, float] = {}
+        seen: set[str] = set()
+        left = BUDGET
+        named = self.project.naming(function.rpartition(".")[2])
+        nearest = {file: (file in named) + (file in near) for file in files.values()}
+        for test in sorted(found, key=lambda test: (-nearest[files[test]], found[test])):
+            cost = found[test] + COLLECT * (files[test] not in seen)
+            if cost <= left and len(chosen) < MOST:
+                chosen[test], left = found[test], left - cost
+                seen.add(files[test])
+        return chosen
+
+    def _tried(self, job: Job, kernel: bool) -> dict[str, Any]:
+        """What became of it. Kernels run without Numba first; what cannot, is compiled anew."""
+        found, unable = self._without_numba(job) if kernel else (None, job.tests)
+        jit = not found
+        if unable and not found:
+            limits = {test: 5 + 5 * seconds for test, seconds in unable.items()}
+            found = run(job._replace(tests=limits), 300.0)
+        if not found or found.what in ("passed", "unfinished"):
+            return {"outcome": "survived", "by": None, "jit": None}
+        outcome = {"failed": "killed"}.get(found.what, found.what)
+        return {"outcome": outcome, "by": found.test, "jit": jit}
+
+    def _without_numba(self, job: Job) -> tuple[Outcome | None, dict[str, float]]:
+        """Which test kills it; or else which tests cannot tell without Numba."""
+        left = [test for test in job.tests if not self.calls.fails_without_numba(test)]
+        unable = set(job.tests) - set(left)
+        for _ in range(TRIES):
+            if not left:
                 break
-        return {"outcome": "survived", "by": None, "tests_run": len(done), "jit": None}
+            plain = job._replace(tests=dict.fromkeys(left, 2 * PLAIN), budget=BUDGET / TRIES)
+            found = run(plain._replace(jit=False), 300.0)
+            begun = left.index(found.test) if found.test in left else len(left)
+            if found.what in ("passed", "unfinished"):
+                left = left[begun:] if found.what == "unfinished" else []
+                break
+            if not found.test or self.calls.passes_without_numba(found.test):
+                return found, {}
+            unable.add(found.test)
+            left = left[begun + 1 :]
+        return None, {test: job.tests[test] for test in job.tests if test in unable.union(left)}
 
 
-def enclosing(mutant: Mutant, source: bytes) -> tuple[str, bool]:
-    """The outermost function or method around a mutant ("" where none is); is it a kernel?"""
-    within, name = ast.parse(source).body, ""
+class Around(NamedTuple):
+    """The outermost function around a mutant ("" where none is), and names that mean another thing.
+
+    A kernel that contains such a name is not the one in Numba's cache.
+    """
+
+    function: str
+    kernel: bool
+    names: frozenset[str]
+
+
+def enclosing(mutant: Mutant, source: bytes) -> Around:
+    """What stands around a mutant."""
+    body = within = ast.parse(source).body
+    name = ""
     while True:
         around = [each for each in within if each.lineno <= mutant.line <= (each.end_lineno or 0)]
         match around:
             case [ast.ClassDef(name=one, body=within)]:
                 name = f"{name}{one}."
             case [ast.FunctionDef(name=one, decorator_list=marks)]:
-                return name + one, any("compiled" in ast.unparse(mark) for mark in marks)
+                kernel = any("compiled" in ast.unparse(mark) for mark in marks)
+                return Around(name + one, kernel, frozenset({one} if kernel else ()))
             case _:
-                return "", False
+                return Around("", False, _constants(around, body))
 
 
-def _digest(*texts: bytes) -> str:
-    return hashlib.sha256(b"".join(texts)).hexdigest()[:16]
+def _constants(changed: list[ast.stmt], body: list[ast.stmt]) -> frozenset[str]:
+    """The names that statements give a value to, and those that are made of them."""
+    names: set[str] = set()
+    for each in body:
+        if isinstance(each, ast.Assign | ast.AnnAssign):
+            used = {node.id for node in ast.walk(each) if isinstance(node, ast.Name)}
+            if each in changed or used & names:
+                names |= {n.id for n in ast.walk(each) if _is_target(n)}
+    return frozenset(names)
+
+
+def _is_target(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def _dotted(file: Path) -> str:
+    return ".".join(file.with_suffix("").parts).removesuffix(".__init__")
 
 
 def figures(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -191,8 +262,13 @@ def summary(rows: list[dict[str, Any]]) -> Iterator[str]:
     for row in sorted(rows, key=lambda row: (row["module"], row["line"], row["start"])):
         if row["outcome"] == "survived":
             tests = f"{row['tests_run']} tests" if row["tests_run"] else "no test calls it"
-            change = f"{row['old']}  ->  {row['new']}"
+            change = f"{' '.join(row['old'].split())}  ->  {row['new']}"
             yield f"survived: {row['module']}:{row['line']}  {change}  ({tests})"
+
+
+def sample_of(mutants: list[Mutant], seed: int, size: int) -> list[Mutant]:
+    """A random sample: those that are in it stay in it when other code changes."""
+    return sorted(mutants, key=lambda mutant: digest(f"{seed}:{mutant.id}".encode()))[:size]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -204,28 +280,26 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin none after them")
     parser.add_argument("--jobs", type=int, default=1, help="how many at a time")
-    parser.add_argument("--limit", type=float, default=15, help="seconds beyond 5 times the usual")
-    parser.add_argument("--quick", action="store_true", help="no tests of more than 1.5 seconds")
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder: which tests call what")
     given = parser.parse_args(arguments)
     project = Project(HERE, "mallowmix")
     wanted = tuple(f"mallowmix.{part}" for part in given.parts)
     files = [each for each in sorted(project.modules.items()) if each[0].startswith(wanted)]
     mutants = [mutant for name, file in files for mutant in mutants_of(name, file.read_bytes())]
-    sample = random.Random(given.seed).sample(mutants, min(given.sample, len(mutants)))
-    efforts = (QUICK,) if given.quick else (QUICK, THOROUGH)
-    tried = Run(project, given.results, given.limit, given.cache, efforts)
+    sample = sample_of(mutants, given.seed, given.sample)
+    tried = Run(project, given.results, given.cache)
     rows = tried.all(sample, given.jobs, given.minutes)
+    first = figures([tried.first[row["id"]] for row in rows])["all"]
     lines = list(summary(rows))
     print(
         f"{len(rows):,} of a sample of {len(sample):,} of {len(mutants):,} mutants",
+        f"when first tried: {first['killed']} killed",
         *lines,
         sep="\n",
     )
     counts = {"mutants": len(mutants), "sample": len(sample), "tried": len(rows)}
-    counts["quick tests only"] = given.quick
-    result = {"about": about()} | counts | {"found": figures(rows), "summary": lines}
-    save(given.results.stem, result, given.results.parent, [given.seed])
+    counts |= {"first tried": first, "found": figures(rows), "summary": lines}
+    save(given.results.stem, {"about": about()} | counts, given.results.parent, [given.seed])
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -13,12 +14,14 @@ _SWAPS = re.findall(
     "Lt LtE, Lt GtE, LtE Lt, LtE Gt, Gt GtE, Gt LtE, GtE Gt, GtE Lt, Is IsNot, IsNot Is, "
     "In NotIn, NotIn In",
 )
+_TYPE = re.compile(r"(None|str|int|float|bool|bytes|([a-z]+\.)?[A-Z]\w*[a-z]\w*)(\[.+\])?")
 _UNTOUCHED = (ast.Raise, ast.Assert, ast.JoinedStr, ast.Import, ast.ImportFrom)
 
 
 class Mutant(NamedTuple):
     """One change: the bytes from `start` to `end` of a module, which were `old`, become `new`."""
 
+    id: str  # stays when other lines of the module change
     module: str
     line: int
     kind: str
@@ -35,25 +38,42 @@ class Mutant(NamedTuple):
 
 
 def mutants_of(module: str, source: bytes) -> list[Mutant]:
-    """All mutants of a module; annotations, and what only an error says, stay as they are."""
-    starts, found = [0, *accumulate(map(len, source.splitlines(keepends=True)))], []
+    """All mutants of a module; types, and what only an error says, stay as they are."""
+    lines, found = source.splitlines(keepends=True), []
+    starts, seen = [0, *accumulate(map(len, lines))], Counter[str]()
     for node in _nodes(ast.parse(source)):
         for changed in _changes(node):
             start = starts[node.lineno - 1] + node.col_offset
             end = starts[node.end_lineno - 1] + node.end_col_offset
             new, old = ast.unparse(changed), source[start:end].decode()
             new = new if isinstance(node, ast.stmt) else f"({new})"
-            found.append(Mutant(module, node.lineno, type(node).__name__, start, end, old, new))
+            kind, line = type(node).__name__, lines[node.lineno - 1].decode().strip()
+            name = f"{module}:{line}:{kind}:{old}:{new}"
+            seen[name] += 1
+            name = f"{name}:{seen[name]}"
+            found.append(Mutant(name, module, node.lineno, kind, start, end, old, new))
     return found
 
 
 def _nodes(node: ast.AST) -> Iterator[Any]:
+    if isinstance(node, ast.ClassDef) and any("Enum" in ast.unparse(base) for base in node.bases):
+        return  # its numbers are names
     for name, value in ast.iter_fields(node):
         inside = name not in ("annotation", "returns", "decorator_list")
         for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST) and inside and not isinstance(child, _UNTOUCHED):
+            if isinstance(child, ast.AST) and inside and not _untouched(child):
                 yield child
                 yield from _nodes(child)
+
+
+def _untouched(node: ast.AST) -> bool:
+    match node:
+        case ast.keyword(arg="strict"):  # of zip, which asserts
+            return True
+        case ast.BinOp(op=ast.BitOr()):
+            return all(map(_TYPE.fullmatch, ast.unparse(node).split(" | ")))
+        case _:
+            return isinstance(node, _UNTOUCHED)
 
 
 def _changes(node: Any) -> Iterator[ast.AST]:
