@@ -70,7 +70,8 @@ def made_sample(D=D):
     priors = mm.PosteriorPriors()
     items, users = np.array(list("abcd")), np.array(list("vwxyz"))
     likelihood = RNG.normal(size=(C, D))
-    inner = (None, likelihood, RNG.normal(size=(C, D, M)).astype(np.float32), rates, None, None)
+    by_user = RNG.normal(size=(C, D, M)).astype(np.float32)
+    inner = (None, likelihood, by_user, rates, rates, RNG.normal(size=(M, Q)), None, None)
     rest = (("random",) * C, float(M), 1.0, priors, 0)
     return PosteriorSample(items, users, sigma, phi, alpha, *inner, *rest)
 
