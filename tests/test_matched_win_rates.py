@@ -76,6 +76,15 @@ def test_the_likelihood_weight_takes_no_part():
     np.testing.assert_allclose(one.influence, other.influence, atol=1e-9)
 
 
+def test_draws_are_matched_some_at_a_time(monkeypatch):
+    """With little room: the same, but for the last digit."""
+    rows = posterior_data(some_answers(), np.arange(M), 1.0)
+    whole = matched_win_rates(rows, [some_chain()] * 3, 1.0)
+    monkeypatch.setattr("mallowmix.infer.posterior.matched_win_rates._ROOM", 1)
+    for one, other in zip(whole, matched_win_rates(rows, [some_chain()] * 3, 1.0), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10)
+
+
 def test_influence_is_the_derivative_in_the_weight_of_a_person():
     """At one draw, whose logits are their own mean."""
     chain = some_chain()

@@ -20,6 +20,7 @@ draws of M4 (`infer.posterior.person_spread`).
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mallowmix.infer.conditioned_utilities import logistic_of
 from mallowmix.infer.posterior.component_labels import beta_tables
@@ -30,6 +31,7 @@ from mallowmix.typing import Array
 _PULL = 1.0  # λ, as if offsets were N(0, 1)
 _STEPS, _LONGEST, _TOL = 50, 2.0, 1e-9  # of Newton's method
 _LEAST = 1e-9  # a probability: logits stay finite
+_ROOM = 1 << 20  # numbers of the pairs of some draws
 
 
 class MatchedWinRates(NamedTuple):
@@ -67,18 +69,24 @@ def matched_win_rates(
     """
     Q, weight = data.n_items, data.power / likelihood_weight
     wins = np.bincount(data.pair, weight, Q * Q).astype(np.float64).reshape(Q, Q)
-    logits = [_population_logits(chain) for chain in chains]
-    offsets = [_offsets(wins, each) for each in logits]
-    draws = [_win_rates(*each) for each in zip(logits, offsets, strict=True)]
-    middle = np.mean([each.mean(axis=0) for each in logits], axis=0)
+    draws, middle = [], np.zeros((Q, Q))
+    for chain in chains:
+        D = len(chain.phi)
+        rates = np.empty((D, Q))
+        for first in range(0, D, piece := max(1, _ROOM // Q**2)):
+            some = slice(first, first + piece)
+            logits = _population_logits(chain.sigma[some], chain.phi[some], chain.alpha[some])
+            rates[some] = _win_rates(logits, _offsets(wins, logits))
+            middle += logits.sum(axis=0) / (D * len(chains))
+        draws.append(rates)
     return MatchedWinRates(np.stack(draws), _influence(data, weight, wins, middle))
 
 
-def _population_logits(chain: ChainDraws) -> Array:
+def _population_logits(sigma: NDArray[np.int16], phi: Array, alpha: Array) -> Array:
     """(D, Q, Q) logit of the share of the population that prefers i to j, in each draw."""
-    D, _, Q = chain.sigma.shape
-    share = chain.alpha / chain.alpha.sum(axis=1, keepdims=True)
-    tables = [share[d] @ beta_tables(chain.sigma[d], chain.phi[d]) for d in range(D)]
+    D, _, Q = sigma.shape
+    share = alpha / alpha.sum(axis=1, keepdims=True)
+    tables = [share[d] @ beta_tables(sigma[d], phi[d]) for d in range(D)]
     q = np.clip(np.array(tables).reshape(D, Q, Q), _LEAST, 1 - _LEAST)
     q[:, np.arange(Q), np.arange(Q)] = 0.5
     return np.log(q) - np.log1p(-q)
