@@ -1,19 +1,26 @@
 """Random files into every parser: good ones are read, spoilt ones refused in our own errors.
 
-python -m benchmarks.fuzz_readers [--inputs 100000] [--only NAME ...]
+python -m benchmarks.fuzz_readers [--inputs 100000] [--only NAME ...] [--minutes 30]
+    [--finished FILE]
 
 reads so many files of each form and ending, and keeps counts in benchmarks/results/
-fuzz_readers.json. Of eight inputs two are good files and must be read, with all their comparisons
-where they are plain; four are tables that were spoilt and written as good files are; of two the
-bytes were cut, spliced, doubled and overwritten. The same number gives the same input. They are
-read in child processes that may use so much memory and time, so that a crash of a library is seen.
+fuzz_readers.json. It may be stopped after some minutes; what was read stands in FILE, and the next
+call goes on, unless the package has changed since.
+
+Of eight inputs two are good files and must be read, with all their comparisons where they are
+plain; four are tables that were spoilt and written as good files are; of two the bytes were cut,
+spliced, doubled and overwritten. The same number gives the same input. They are read in child
+processes that may use so much memory and time, so that a crash of a library is seen.
 """
 
 import argparse
 import contextlib
 import gzip
+import hashlib
 import importlib
 import json
+import math
+import os
 import pkgutil
 import random
 import resource
@@ -24,8 +31,10 @@ import tempfile
 import time
 import warnings
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
 
 from benchmarks.record import RESULTS, about, save
 from benchmarks.spoilt_tables import spoilt
@@ -44,6 +53,14 @@ WORDS += b"user winner loser weight left right outcome item rating rank ranking 
 WORDS += b"nan inf -1 0 1e308 999999999999 99999999999999999999 null true tie both_bad".split()
 WORDS += [b"# NUMBER ALTERNATIVES: 3\n", b"# ALTERNATIVE NAME 1: a\n", b"5: 1,{2,3}\n"]
 WORDS += [b"1::2::3::4\n", b"\xc3\x28", b"a" * 3000]
+
+
+class Piece(NamedTuple):
+    """Inputs of one form, which one child process reads."""
+
+    name: str
+    first: int
+    last: int
 
 
 class NotRead(Exception):
@@ -149,28 +166,64 @@ def _too_long(*_: Any) -> None:
     raise TimeoutError(f"longer than {SECONDS} seconds")
 
 
-def run(inputs: int, names: list[str]) -> dict[str, Any]:
-    """So many inputs of each form, in child processes one after the other."""
-    forms: dict[str, Any] = {}
+def pieces(inputs: int, names: list[str]) -> list[Piece]:
+    """All forms in turn, so that they have as many inputs each when a run is stopped."""
+    starts = range(0, inputs, CHUNK)
+    return [Piece(name, a, min(inputs, a + CHUNK)) for a in starts for name in names]
+
+
+def read_pieces(wanted: list[Piece], file: Path | None, minutes: float) -> dict[Piece, Any]:
+    """What child processes counted, or had counted, as many at a time as there are cores.
+
+    None is begun after so many minutes.
+    """
+    state, lock = _state(), Lock()
+    lines = file.read_text(encoding="utf-8").splitlines() if file and file.exists() else []
+    rows = [json.loads(line) for line in lines if line.endswith("}")]
+    done: dict[Piece, Any] = {Piece(*r["piece"]): r["part"] for r in rows if r["state"] == state}
+    end = time.monotonic() + 60 * minutes
+
+    def one(piece: Piece) -> None:
+        if time.monotonic() < end:
+            done[piece] = _child(*piece)
+            if file is not None:
+                row = {"piece": piece, "state": state, "part": done[piece]}
+                with lock, file.open("a", encoding="utf-8") as out:
+                    out.write(json.dumps(row) + "\n")
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(one, [piece for piece in wanted if piece not in done]))
+    return done
+
+
+def _state() -> str:
+    """Of the package's source: other readers may read otherwise."""
+    files = sorted(Path(readers.__file__).parent.parent.rglob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+
+
+def run(
+    inputs: int, names: list[str], file: Path | None = None, minutes: float = math.inf
+) -> dict[str, Any]:
+    """So many inputs of each form, or as many of each as can be read in so many minutes."""
+    wanted = pieces(inputs, names)
+    done = read_pieces(wanted, file, minutes)
+    # the same number of each form: up to the first piece that is missing in any
+    inputs = min((piece.first for piece in wanted if piece not in done), default=inputs)
+    forms: dict[str, Counter[str]] = {name: Counter() for name in names}
     foreign, crashes, slowest, grown = {}, [], 0.0, 0
-    for name in names:
-        found: Counter[str] = Counter()
-        for first in range(0, inputs, CHUNK):
-            last = min(inputs, first + CHUNK)
-            part = _child(name, first, last)
-            if isinstance(part, str):
-                crashes.append({"form": name, "inputs": [first, last], "said": part})
-                continue
-            found.update(part["found"])
-            foreign |= part["foreign"]
-            slowest, grown = max(slowest, part["slowest_seconds"]), max(grown, part["grown_bytes"])
-        forms[name] = dict(found)
-        print(f"{name}: {forms[name]}", file=sys.stderr, flush=True)
-    total = Counter()
-    for each in forms.values():
-        total.update(each)
+    for name, first, last in (piece for piece in wanted if piece.last <= inputs):
+        part = done[Piece(name, first, last)]
+        if isinstance(part, str):
+            crashes.append({"form": name, "inputs": [first, last], "said": part})
+            continue
+        forms[name].update(part["found"])
+        foreign |= part["foreign"]
+        slowest, grown = max(slowest, part["slowest_seconds"]), max(grown, part["grown_bytes"])
+    total = sum(forms.values(), Counter())
     counts = {"inputs": inputs * len(names), "inputs_a_form": inputs, "found": dict(total)}
-    counts |= {"forms": forms, "foreign": foreign, "crashes": crashes}
+    counts |= {"forms": {name: dict(found) for name, found in forms.items()}}
+    counts |= {"foreign": foreign, "crashes": crashes}
     return {"about": about()} | counts | {"slowest_seconds": slowest, "grown_bytes": grown}
 
 
@@ -202,6 +255,8 @@ def main() -> None:
     parser = argparse.ArgumentParser("python -m benchmarks.fuzz_readers", description=__doc__)
     parser.add_argument("--inputs", type=int, default=100_000, help="how many files of each form")
     parser.add_argument("--only", nargs="*", choices=list(KINDS), help="forms, all unless given")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin none after them")
+    parser.add_argument("--finished", type=Path, help="a file of what was read before")
     parser.add_argument("--unsaved", action="store_true", help="keep no counts")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -210,7 +265,8 @@ def main() -> None:
         name, first, last = options.child
         print(json.dumps(read_some(name, int(first), int(last))))
         return
-    result = run(options.inputs, options.only or list(KINDS))
+    names = options.only or list(KINDS)
+    result = run(options.inputs, names, options.finished, options.minutes)
     if not options.unsaved:
         import_readers()
         save("fuzz_readers", result, RESULTS)

@@ -659,6 +659,23 @@ def test_a_damaged_footer_of_parquet_does_not_end_the_process():
         assert isinstance(counted, dict) and not counted["foreign"], counted
 
 
+@pytest.mark.slow
+def test_fuzzing_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    """Forms have as many inputs each, also where the run was stopped between two of them."""
+    monkeypatch.setattr(fuzz_readers, "CHUNK", 8)
+    names, file = ["plain.csv", "battles.csv"], tmp_path / "finished.jsonl"
+    first = fuzz_readers.run(8, names, file)
+    assert len(file.read_text().splitlines()) == 2 and first["inputs"] == 16
+    third = fuzz_readers.Piece("plain.csv", 8, 16)
+    fuzz_readers.read_pieces([third], file, 9.0)
+    again = fuzz_readers.run(16, names, file, minutes=0.0)
+    assert again["inputs_a_form"] == 8 and again["found"] == first["found"]
+    whole = fuzz_readers.run(16, names, file)
+    assert whole["inputs_a_form"] == 16 and sum(whole["found"].values()) == 32
+    monkeypatch.setattr(fuzz_readers, "_state", lambda: "another version")
+    assert fuzz_readers.run(16, names, file, minutes=0.0)["inputs"] == 0
+
+
 def test_the_fuzzer_notices_a_row_that_is_lost():
     table = Table(["user", "winner", "loser"], [["u", "a", "b"], ["u", "b", "a"]])
     fuzz_readers._check_rows(table, mm.Comparisons.from_arrays(["u", "u"], ["a", "b"], ["b", "a"]))
