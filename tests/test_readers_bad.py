@@ -676,6 +676,20 @@ def test_fuzzing_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert fuzz_readers.run(16, names, file, minutes=0.0)["inputs"] == 0
 
 
+@pytest.mark.parametrize("n_rows", [0, 1])
+def test_two_columns_of_one_name_in_parquet_are_named(tmp_path, n_rows):
+    """Without a row and without another column, too: found by the fuzzer."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = [pa.array(["a"] * n_rows, pa.string())] * 2
+    path = tmp_path / "votes.parquet"
+    pq.write_table(pa.Table.from_arrays(columns, names=["user", "user"]), path)
+    with pytest.raises(MallowmixError) as said:
+        mm.read(path)
+    assert "votes.parquet" in str(said.value)
+
+
 def test_the_fuzzer_notices_a_row_that_is_lost():
     table = Table(["user", "winner", "loser"], [["u", "a", "b"], ["u", "b", "a"]])
     fuzz_readers._check_rows(table, mm.Comparisons.from_arrays(["u", "u"], ["a", "b"], ["b", "a"]))

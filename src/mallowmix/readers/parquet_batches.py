@@ -49,7 +49,8 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     batches = list(parquet_batches(path, columns))
     with _explained(path):
         if not batches:
-            return pq.read_schema(path).empty_table().select(columns or pq.read_schema(path).names)
+            nothing = pq.read_schema(path).empty_table()
+            return nothing if columns is None else nothing.select(columns)
         return pa.Table.from_batches(batches)
 
 
