@@ -99,14 +99,19 @@ class PersonSpread:
 
     def scales(self, draws: Array) -> Array:
         """(n,) the standard deviation over people by that of the draws (C, D, n)."""
-        deviation = draws - self._centre(draws)
-        c = np.einsum("c,cdn,cdm->nm", self.each[:, 0], deviation, self.deviation, optimize=True)
+        deviation, c = self._with_people(draws)
         variance = np.einsum("c,cdn->n", self.each[:, 0], deviation**2)
         sandwich = ((c - c.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
         noise = variance * self.variances / self._effective(draws)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.sqrt(np.maximum(sandwich - noise, 0) / variance)
         return np.where(variance > 1e-12, np.clip(ratio, *_SCALES), 1.0)
+
+    def _with_people(self, draws: Array) -> tuple[Array, Array]:
+        """(C, D, n) how far draws are from their mean, and (n, M) their covariances c with ℓ."""
+        deviation = draws - self._centre(draws)
+        each = self.each[:, 0]
+        return deviation, np.einsum("c,cdn,cdm->nm", each, deviation, self.deviation, optimize=True)
 
     def _effective(self, draws: Array) -> Array:
         """(n,) effective numbers of draws."""
@@ -139,8 +144,7 @@ class PersonSpread:
         influence : (M, n) array
             What they gain from each user's answers where the draw is held fixed.
         """
-        deviation = draws - self._centre(draws)
-        c = np.einsum("c,cdn,cdm->nm", self.each[:, 0], deviation, self.deviation, optimize=True)
+        deviation, c = self._with_people(draws)
         within = np.einsum("c,cdi,cdj->ij", self.each[:, 0], deviation, deviation)
         noise = np.sqrt(self.variances / self._effective(draws))
         each = c + influence.T
