@@ -53,7 +53,28 @@ def test_draws_are_averaged_until_no_more_than_one_position_in_fifty_moves(monke
     assert burn_in == [1.0]
     assert average == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4, 1 / 5, 1 / 6, 0.15, 0.15, 0.15])
     assert len(cycles(monkeypatch, [0, 1, 0, 0])[1]) == 2
-    assert len(cycles(monkeypatch, [0, 0, 0, 0, 0], min_average=3)[1]) == 3
+    assert len(cycles(monkeypatch, [0, 0, 1, 0, 9])[1]) == 1
+    assert len(cycles(monkeypatch, [0, 0, 1, 0, 9], min_average=3)[1]) == 3
+
+
+def test_averaging_ends_sooner_where_nothing_moves_in_two_cycles(monkeypatch):
+    assert len(cycles(monkeypatch, [0, 3, 0, 0, 0], min_average=5)[1]) == 3
+    assert len(cycles(monkeypatch, [0, 0, 0, 0, 0], min_average=3)[1]) == 2  # burn-in is not one
+    fixed = {"move_sigma": False, "min_average": 3}  # then nothing could move
+    assert len(cycles(monkeypatch, [0, 0, 0, 0, 0], **fixed)[1]) == 3
+
+
+def test_averaging_ends_where_rankings_move_by_chance_alone(monkeypatch):
+    """Four cycles move at least nine tenths as many as the four before them."""
+    falling = [9, 9, 8, 7, 6, 5, 4, 3, 3, 3, 3, 3]
+    limits = {"max_burn_in": 1, "min_average": 1, "max_average": 11}
+    # of 9, 8, 7, 6, 5, 4, 3, 3, 3, 3, 3 sums of four are 13 after 26, 12 after 22, 12 after 18
+    assert len(cycles(monkeypatch, falling, **limits)[1]) == 11
+    steady = [9, 9, 5, 5, 5, 5, 5, 5, 5, 4, 4, 4]
+    assert len(cycles(monkeypatch, steady, **limits)[1]) == 9
+    assert len(cycles(monkeypatch, steady, **limits | {"min_average": 10})[1]) == 10
+    assert em._by_chance([9, 4, 4, 4, 4, 4, 4, 4, 4]) and em._by_chance([9, *[10] * 4, *[9] * 4])
+    assert not em._by_chance([4] * 8) and not em._by_chance([9, *[10] * 4, 9, 9, 9, 8])
 
 
 def test_random_signs_have_the_weight_as_their_variance():

@@ -186,6 +186,6 @@ def test_two_components_are_never_one_that_is_split(K, times, monkeypatch):
     monkeypatch.setattr(refinement, "_at_maximum", lambda state, found: found)
     monkeypatch.setattr(refinement, "half_distances", lambda *_: np.zeros(K))
     state = FitState([], None, ENGINE, 0, None, 4)
-    assert refinement.refine(state, outcome, None) is outcome
+    assert refinement.refine(state, state, outcome, None) is outcome
     assert len(asked) == times and state.trace.moved == (7,)
     assert state.trace.predicted_halves == (-0.5,) * times

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit, logit
+from scipy.stats import chi2
 
 from mallowmix.engine import Block, ThreadEngine
 from mallowmix.learn.spectral import marginal_maximum
@@ -112,3 +113,34 @@ def test_coarse_steps_end_near_the_maximum_and_fine_ones_follow(far, monkeypatch
     assert sweeps == [20] * far + [120] * 3
     assert found.components.phi == pytest.approx(expit((path[-1] + path[-2])[:1] / 2))
     assert len(found.distances) == far + 3
+
+
+@pytest.mark.parametrize(("of_all", "moves"), [(0.9, False), (1.1, True)])
+def test_all_users_decide_where_a_sample_of_them_is_far(of_all, moves, monkeypatch):
+    """A sample's distance of 1.4 is no more than chance for two parameters, 2.2 is."""
+    monkeypatch.setattr(marginal_maximum, "_ENOUGH", 1)
+    monkeypatch.setattr(
+        marginal_maximum,
+        "smooth_at",
+        lambda sigma, phi, alpha, *_, **__: Smooth(
+            np.r_[logit(phi), np.log(alpha)], np.zeros((1, 2)), np.eye(2)
+        ),
+    )
+    monkeypatch.setattr(marginal_maximum, "newton_step", lambda *_: np.array([0.3, 0.0]))
+    start, blocks = MallowsComponents(SIGMA[:1], np.array([0.5])), [block_of([1, 2], [1.0, 1.0], 1)]
+    distances = iter([1.4])
+    monkeypatch.setattr(marginal_maximum, "score_distance", lambda *_: next(distances))
+    engine, alpha = ThreadEngine(1), np.ones(1)
+    near = marginal_maximum.marginal_maximum(start, alpha, blocks, engine, seed=0)
+    assert near.distances == (1.4,) and near.components is start
+    distances = iter([2.2, of_all, *[0.1] * 9])
+    found = marginal_maximum.marginal_maximum(start, alpha, blocks, engine, seed=0)
+    assert (len(found.distances) > 1) == moves
+    assert np.array_equal(found.components.phi, start.phi) != moves
+
+
+@pytest.mark.parametrize("n_parameters", [8, 20, 40])
+def test_a_sample_is_far_by_chance_once_in_a_hundred(n_parameters):
+    """The square of the distance is χ² / p."""
+    far = marginal_maximum.far_by_chance(n_parameters)
+    assert chi2.sf(n_parameters * far**2, n_parameters) == pytest.approx(0.01)

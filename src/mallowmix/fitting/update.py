@@ -20,10 +20,10 @@ from mallowmix.learn.spectral.estimator import (
     by_share,
     fit_spectral,
     new_fit_state,
-    refine,
 )
 from mallowmix.learn.spectral.fit_notes import named_notes
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
+from mallowmix.learn.spectral.refinement import early_users, refine
 from mallowmix.learn.spectral.variational_em import variational_em
 from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.fit_report import UpdateOrigin
@@ -175,8 +175,9 @@ def _refined(
     components = MallowsComponents(np.array(model.sigma), np.array(model.phi))
     # Expected counts would only blur rankings that are nearly right; but they bring new items
     # from the middle near their positions.
+    early = early_users(work)
     first = variational_em(
-        work.blocks,
+        early.blocks,
         components,
         np.array(model.alpha),
         engine,
@@ -184,9 +185,8 @@ def _refined(
         move_sigma=move_sigma,
     )
     sampled = work.trace.sampled_share < 1
-    outcome = refine(
-        work, first, all_blocks if sampled else None, min_burn_in=_MIN_BURN_IN, explore=False
-    )
+    everyone = all_blocks if sampled else None
+    outcome = refine(work, early, first, everyone, min_burn_in=_MIN_BURN_IN, explore=False)
     found = as_model(outcome.components, outcome.alpha, data, work, SpectralOptions())
     order, names = by_share(outcome.alpha), model.component_names
     return replace(found, component_names=tuple(names[k] for k in order) if names else ())

@@ -120,6 +120,8 @@ class Step(IntEnum):
     CHOICE_USERS = 220  # users by whom numbers of components are compared
     RESTART = 222  # another initialisation of a fit
     RESTART_USERS = 223  # users on whom they are tried
+    EARLY_USERS = 224  # users of the first cycles of Monte-Carlo EM
+    FIRST_STEPS_USERS = 225  # users by whom initialisations are compared
     CHOICE_FIT = 221  # the fits of that comparison
     SIMULATION = 210  # a simulation's own streams
     POSTERIOR_CHAIN = 212  # a chain of the posterior

@@ -11,7 +11,7 @@ from mallowmix.engine import Engine, ThreadEngine, make_blocks
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.errors import FitError, Option
 from mallowmix.learn.spectral.fit_notes import extreme_notes, spectrum_note
-from mallowmix.learn.spectral.fit_state import FitState, new_fit_state
+from mallowmix.learn.spectral.fit_state import FitState, new_fit_state, some_of
 from mallowmix.learn.spectral.initialisation import (
     Initialisation,
     embed_pairs,
@@ -20,7 +20,12 @@ from mallowmix.learn.spectral.initialisation import (
 )
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.number_of_components import noise_edge
-from mallowmix.learn.spectral.refinement import first_steps, refine, refine_briefly
+from mallowmix.learn.spectral.refinement import (
+    early_users,
+    first_steps,
+    refine,
+    refine_briefly,
+)
 from mallowmix.learn.spectral.signed_moment import (
     SignedMoment,
     count_pairs,
@@ -34,9 +39,11 @@ from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.m4 import M4
 from mallowmix.model.permutations import sigma_of
 from mallowmix.numerics.kemeny import borda_order, insertion_search
+from mallowmix.numerics.randomness import Step
 from mallowmix.typing import Array, Progress
 
 _EXTRA = 8  # vectors of the subspace beyond the rank that is needed
+_ENOUGH_TO_JUDGE = 100_000  # comparisons by which initialisations are compared
 
 
 def fit_spectral(
@@ -87,14 +94,18 @@ def fit_spectral(
     if settings.refine == "none":
         first = initialisations[0]
         return as_model(first.components, first.alpha, comparisons, state, settings)
-    best = _better(state, initialisations)
     if settings.refine == "short" and K > 1:  # one ranking is one search
+        best = _better(state, initialisations)
         return as_model(best.components, best.alpha, comparisons, state, settings)
+    early = early_users(state)
+    best = _better(early, initialisations)
+    state.trace = early.trace
     # the comparisons of rankings depend on each other: their spectrum only bounds the number
     if K > 1 and not (chosen or any(block.ranking_id is not None for block in state.blocks)):
         _note_spectrum(state, K)
     outcome = refine(
         state,
+        early,
         best,
         all_blocks if sampled else None,
         initialise=partial(_initialise_anew, rank=K - 1) if restarts else None,
@@ -176,21 +187,22 @@ def _single(state: FitState) -> Initialisation:
 def _better(state: FitState, initialisations: list[Initialisation]) -> Variational:
     """Step 4: a few steps of variational EM from each; the outcome with the higher bound (ELBO).
 
-    One ranking for all has one initialisation, and no weights for such steps to find.
+    Of many users some compare the two, and the better one takes its steps with all of them. One
+    ranking for all has one initialisation, and no weights for such steps to find.
     """
     if len(initialisations) == 1:
         (only,) = initialisations
         state.trace = replace(state.trace, initialisation=only.name)
         return Variational(only.components, only.alpha, [], [])
-    outcomes = []
+    judges, outcomes = some_of(state, _ENOUGH_TO_JUDGE, Step.FIRST_STEPS_USERS), []
     for i, each in enumerate(initialisations):
-        outcomes.append(first_steps(state, each))
+        outcomes.append(first_steps(judges, each))
         state.show("initialisations", i + 1, len(initialisations))
     best = int(np.argmax([outcome.elbo[-1] for outcome in outcomes]))
     names = [each.name for each in initialisations]
     bounds = zip(names, (tuple(outcome.elbo) for outcome in outcomes), strict=True)
     state.trace = replace(state.trace, initialisation=names[best], elbo=tuple(bounds))
-    return outcomes[best]
+    return outcomes[best] if judges is state else first_steps(state, initialisations[best])
 
 
 def _initialise_anew(state: FitState, rank: int) -> Initialisation:

@@ -95,11 +95,15 @@ def learn_from_all_users(
 def _converged(
     sample: list[Block], found: MonteCarlo, engine: Engine, seed: int, moved: list[int]
 ) -> MonteCarlo:
-    """φ and α from the sample, whose chains have run long enough, with the rankings held fixed."""
+    """φ and α from the sample, with the rankings held fixed.
+
+    Few cycles were needed for its rankings: its chains have to run on before they are averaged.
+    """
     options = {
-        "max_burn_in": 1,
-        "min_average": 4,
-        "max_average": 4,
+        "min_burn_in": 3,
+        "max_burn_in": 3,
+        "min_average": 2,
+        "max_average": 2,
         "move_sigma": False,
         "seed": child_seed(seed, Step.ALL_USERS_END),
     }

@@ -4,12 +4,15 @@ Monte-Carlo EM moves φ and α by a part of their distance to the maximum in eac
 user's answers say about their weights, the smaller the part. It stops when the rankings do, and φ
 and α may then be many standard errors away. A score test says how many: with g = Σ_m u_m s_m and
 I = Σ_m u_m s_m s_mᵀ (`learn.spectral.user_scores`), the distance is √(gᵀ I⁻¹ g / 2K) standard
-errors a parameter, about 1 by chance at the true parameters and 0 at the maximum.
+errors a parameter, about 1 by chance at the true parameters and 0 at the maximum. With many users
+a sample of them is tested first. They have a maximum of their own, about one of their own standard
+errors away: only a distance that is larger than by chance calls for a look at all users.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import chdtri
 
 from mallowmix.engine import Block, Engine
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
@@ -20,6 +23,7 @@ from mallowmix.typing import Array
 
 _ENOUGH = 200_000  # comparisons that the first test is made on
 _NEAR = 1.0  # standard errors a parameter: a fit that is nearer is left alone
+_CHANCE = 0.01  # with which a sample's distance is larger than it should be
 _SWEEPS = 20  # behind a score of the test, and of the steps towards the maximum
 _MOST_STEPS = 12  # towards the maximum
 _FINE_SWEEPS, _FINE_STEPS = 120, 3  # of the last steps: short chains remember where they began
@@ -71,14 +75,28 @@ def marginal_maximum(
     if alpha.sum() < _LEAST_CONCENTRATION:
         return Maximum(components, alpha, ())
     n_rows = sum(len(block.pair) for block in blocks)
-    part = sample_blocks(blocks, min(1.0, _ENOUGH / max(n_rows, 1)), seed, engine)
+    share = min(1.0, _ENOUGH / max(n_rows, 1))
+    part = sample_blocks(blocks, share, seed, engine)
     at = smooth_at(*components, alpha, part, engine, sweeps=_SWEEPS, seed=seed)
     first = score_distance(at, _users(part))
-    if first <= _NEAR:
+    if first <= (_NEAR if share == 1 else far_by_chance(2 * len(alpha))):
         return Maximum(components, alpha, (first,))
-    found = _ascend(components, alpha, blocks, engine, seed)
+    found = _ascend(components, alpha, blocks, engine, seed, is_far=share == 1)
     nearer = found.distances[-1] < found.distances[0]
     return found if nearer else Maximum(components, alpha, found.distances)
+
+
+def far_by_chance(n_parameters: int) -> float:
+    """The distance that a sample of the users passes once in a hundred at the maximum of all.
+
+    Its square is about χ² / p, with p degrees of freedom.
+
+    Parameters
+    ----------
+    n_parameters : int
+        p.
+    """
+    return float(np.sqrt(chdtri(n_parameters, _CHANCE) / n_parameters))
 
 
 def score_distance(smooth: Smooth, users: Array) -> float:
@@ -97,8 +115,15 @@ def score_distance(smooth: Smooth, users: Array) -> float:
 
 
 def _ascend(
-    components: MallowsComponents, alpha: Array, blocks: list[Block], engine: Engine, seed: int
+    components: MallowsComponents,
+    alpha: Array,
+    blocks: list[Block],
+    engine: Engine,
+    seed: int,
+    *,
+    is_far: bool = True,
 ) -> Maximum:
+    """Newton steps; none where it is not sure that the fit is far, and all users say it is near."""
     users = _users(blocks)
     distances: list[float] = []
     path: list[Array] = []
@@ -108,11 +133,14 @@ def _ascend(
         sweeps = _SWEEPS if far else _FINE_SWEEPS
         found = smooth_at(*components, alpha, blocks, engine, sweeps=sweeps, seed=step_seed)
         distances.append(score_distance(found, users))
+        if not is_far and distances[0] <= _NEAR:
+            break
         eta = newton_step(found, users @ found.scores)
         components, alpha = _at(components, eta)
         path += [] if far else [eta]
         far = far and distances[-1] > _NEAR and len(distances) < _MOST_STEPS
-    components, alpha = _at(components, np.mean(path[-_AVERAGED:], axis=0))
+    if path:
+        components, alpha = _at(components, np.mean(path[-_AVERAGED:], axis=0))
     return Maximum(components, alpha, tuple(distances))
 
 

@@ -27,6 +27,8 @@ from mallowmix.typing import Array, Progress
 # Parts of all K · Q positions that may move in a cycle: for burn-in to end, and at the end of all.
 FEW_MOVED, CONVERGED = 0.3, 0.02
 NO_FEWER = 0.7  # of the positions that moved in the cycle before: they move by chance alone
+STILL = 2  # cycles in a row in which nothing moves: then averaging ends,
+AS_MANY, WINDOW = 0.9, 4  # or where as many move in the last cycles as in those before
 LEAST_GAIN = 0.15  # of a new draw in the averaged tables: older ones are forgotten
 DISCARDED = 2  # passes before α is estimated
 MOVE_TOGETHER = 2  # of the components that a user mixes
@@ -63,7 +65,8 @@ def monte_carlo_em(
     to a maximum of the marginal likelihood. Burn-in ends when the rankings move no less than in
     the cycle before. Then the tables of successive draws are averaged (stochastic approximation,
     weights 1/(i+1), at least `LEAST_GAIN`), which removes the noise of single draws, until no more
-    than one position in fifty moves.
+    than one position in fifty moves or the rankings move by chance alone; sooner where none has
+    moved in two cycles.
 
     Parameters
     ----------
@@ -82,7 +85,7 @@ def monte_carlo_em(
     min_burn_in, max_burn_in : int
         Cycles of burn-in.
     min_average, max_average : int
-        Cycles of averaging.
+        Cycles of averaging; the least holds where rankings still move.
     move_sigma : bool
         Whether rankings move, or φ and α alone.
     seed : int
@@ -109,9 +112,19 @@ def monte_carlo_em(
     for i in range(max_average):
         moved.append(run.cycle(gain=max(1 / (i + 1), LEAST_GAIN)))
         _show(progress, "averaging", i + 1, max_average)
-        if i + 1 >= min_average and moved[-1] <= CONVERGED * n_positions:
+        averaged = moved[-i - 1 :]
+        if move_sigma and i + 1 >= STILL and not any(averaged[-STILL:]):
+            break
+        done = moved[-1] <= CONVERGED * n_positions or _by_chance(averaged)
+        if i + 1 >= min_average and done:
             break
     return MonteCarlo(run.components, run.alpha, run.chains, moved)
+
+
+def _by_chance(moved: list[int]) -> bool:
+    """Whether as many positions move in the last cycles of averaging as in those before them."""
+    last, before = sum(moved[-WINDOW:]), sum(moved[-2 * WINDOW : -WINDOW])
+    return len(moved) > 2 * WINDOW and last >= AS_MANY * before
 
 
 def _show(progress: Progress | None, step: str, done: int, total: int) -> None:

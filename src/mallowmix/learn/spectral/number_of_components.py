@@ -13,6 +13,7 @@ from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.typing import Array
 
 _MARGIN = 1.03  # the edge is at least this much above the noise
+_MANY = 1000  # with more pairs than this one draw of the noise tells as much as two
 _FEW = 10  # with fewer pairs than this there is no bulk of noise to measure the edge's width by
 # the first and fourth largest eigenvalues of noise lie 4.7 Tracy–Widom units apart
 _TOP, _SPREAD = (4, 4.7)
@@ -33,11 +34,12 @@ def noise_edge(
 ) -> float:
     """The largest eigenvalue that users who share no components would have.
 
-    Every token's sign is drawn at random, several times. For equally active users and even pairs
-    the largest eigenvalue of noise is near the Marchenko–Pastur edge ((1 + √(P/M))² − 1) / (n −
-    1); drawing signs holds for unequal ones too. Where comparisons come from rankings, those of
-    one ranking depend on each other without any components: then every ranking is drawn anew, from
-    one model for all (`learn.spectral.ranking_null`). A margin for its own spread is added.
+    Every token's sign is drawn at random, more than once unless there are very many pairs. For
+    equally active users and even pairs the largest eigenvalue of noise is near the
+    Marchenko–Pastur edge ((1 + √(P/M))² − 1) / (n − 1); drawing signs holds for unequal ones too.
+    Where comparisons come from rankings, those of one ranking depend on each other without any
+    components: then every ranking is drawn anew, from one model for all
+    (`learn.spectral.ranking_null`). A margin for its own spread is added.
 
     Parameters
     ----------
@@ -50,13 +52,13 @@ def noise_edge(
     seed : int
         Of the signs.
     """
-    few = len(pairs.share) < _FEW
+    few, many = len(pairs.share) < _FEW, len(pairs.share) > _MANY
     ranked = any(block.ranking_id is not None for block in blocks)
     scores = one_ranking_scores(blocks, engine) if ranked else None
     spectra = np.array(
         [
             _null_spectrum(blocks, pairs, scores, engine, seed, draw)
-            for draw in range(8 if few else 2)
+            for draw in range(8 if few else 1 if many else 2)
         ]
     )
     top = float(np.mean(spectra[:, 0]))

@@ -7,28 +7,49 @@ import numpy as np
 
 from mallowmix.engine import Block
 from mallowmix.learn.spectral.fit_notes import halves_note, is_unstable, optima_note
-from mallowmix.learn.spectral.fit_state import FitState
+from mallowmix.learn.spectral.fit_state import FitState, some_of
 from mallowmix.learn.spectral.gibbs_sweep import Chain, new_chains
 from mallowmix.learn.spectral.initialisation import Initialisation
 from mallowmix.learn.spectral.large_data import learn_from_all_users
-from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
 from mallowmix.learn.spectral.marginal_maximum import marginal_maximum
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, monte_carlo_em
 from mallowmix.learn.spectral.one_ranking import refine_one_ranking
 from mallowmix.learn.spectral.restarts import Restarts, optimum_distances, try_restarts
 from mallowmix.learn.spectral.split_merge import split_and_merge
 from mallowmix.learn.spectral.stability import half_distances
-from mallowmix.learn.spectral.variational_em import Variational, variational_em
+from mallowmix.learn.spectral.variational_em import (
+    Variational,
+    expected_counts,
+    variational_em,
+)
+from mallowmix.model import least_beta
+from mallowmix.numerics.randomness import Step
 from mallowmix.typing import Array
 
 _BRIEF = 3  # cycles to burn in (one more at most) and to average over
 _FIRST_PHI = 0.8  # refinement begins with a large φ: a small one would hold the rankings fixed
 _FEW_STEPS = 3  # of variational EM, before another initialisation is refined briefly
 EM_STEPS = 6  # of variational EM, before an initialisation is judged or refined
+_EARLY = 1_000_000  # comparisons for the first cycles of Monte-Carlo EM
+
+
+def early_users(state: FitState) -> FitState:
+    """The users with whom refinement begins: all, or a sample of very many.
+
+    Rankings that are nearly right stand still after few cycles with all users.
+
+    Parameters
+    ----------
+    state : FitState
+        All users, or those that the rankings are learnt from.
+    """
+    return some_of(state, _EARLY, Step.EARLY_USERS)
 
 
 def refine(
     state: FitState,
+    early: FitState,
     first: Variational,
     all_blocks: list[Block] | None,
     *,
@@ -42,8 +63,10 @@ def refine(
     ----------
     state : FitState
         The users.
+    early : FitState
+        Those of them with whom it begins (`early_users`).
     first : Variational
-        Where to begin.
+        Where to begin, with the weights of these.
     all_blocks : list of blocks or None
         All users, where `state` has a sample of them.
     min_burn_in : int
@@ -63,13 +86,14 @@ def refine(
         return _refine_one(state, first, state.blocks if all_blocks is None else all_blocks)
     tried = None
     if initialise is not None:
-        first, tried = _best_start(state, first, initialise)
-    outcome = _ascend(state, first, min_burn_in)
+        first, tried = _best_start(early, first, initialise)
+        state.trace = early.trace
+    outcome = _ascend(state, early, first, min_burn_in)
     if explore and len(first.alpha) > 2:
         outcome, scores = split_and_merge(
             state.blocks,
             outcome,
-            lambda c, a: _ascend_anew(state, c, a),
+            lambda c, a: _ascend(state, early, _steps(early, c, a)),
             state.engine,
             seed=state.seed,
         )
@@ -151,7 +175,18 @@ def refine_briefly(state: FitState, first: Variational) -> MonteCarlo:
     )
 
 
-def _ascend(state: FitState, first: Variational, min_burn_in: int = 4) -> MonteCarlo:
+def _ascend(
+    state: FitState, early: FitState, first: Variational, min_burn_in: int = 4
+) -> MonteCarlo:
+    """Monte-Carlo EM with the early users, then with all."""
+    found = _cycles(early, first, min_burn_in)
+    if early is state:
+        return found
+    outcome = _cycles(state, _with_weights(state, found), min_burn_in=1)
+    return outcome._replace(moved=[*found.moved, *outcome.moved])
+
+
+def _cycles(state: FitState, first: Variational, min_burn_in: int) -> MonteCarlo:
     return monte_carlo_em(
         state.blocks,
         first.components,
@@ -170,8 +205,11 @@ def _chains(state: FitState, first: Variational) -> list[Chain]:
     return new_chains(state.blocks, theta)
 
 
-def _ascend_anew(state: FitState, components: MallowsComponents, alpha: Array) -> MonteCarlo:
-    return _ascend(state, _steps(state, components, alpha))
+def _with_weights(state: FitState, found: MonteCarlo) -> Variational:
+    """The same components and prior, with the weights of these users."""
+    table = beta_table(found.components, least_beta.EXPECTED_COUNTS)
+    _, gamma = expected_counts(state.blocks, table, found.alpha, state.engine)
+    return Variational(found.components, found.alpha, gamma, [])
 
 
 def _steps(

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mallowmix.learn.spectral.fit_state import FitState
+from mallowmix.learn.spectral.fit_state import FitState, some_of
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo
 from mallowmix.learn.spectral.split_merge import MOVE_GAIN, halves_by_user
-from mallowmix.learn.spectral.user_sample import sample_blocks
 from mallowmix.model.permutations import match_components
 from mallowmix.numerics.clustered_error import clustered_ratio
 from mallowmix.numerics.randomness import Step, child_seed
@@ -64,7 +63,8 @@ def try_restarts(state: FitState, first: Restart, restart: Restart) -> Restarts:
     -------
     Restarts
     """
-    part = _part(state)
+    some = some_of(state, _ENOUGH, Step.RESTART_USERS, from_times=1)
+    part = replace(some, progress=None)
     models = [first(part)]
     for number in range(MOST_RESTARTS):
         models.append(restart(replace(part, seed=child_seed(part.seed, Step.RESTART, number))))
@@ -94,18 +94,6 @@ def optimum_distances(found: MonteCarlo, tried: Restarts) -> Array:
         if gain >= -_CLEAR * error
     ]
     return np.max([np.zeros(len(found.alpha)), *_distances(found, as_good)], axis=0)
-
-
-def _part(state: FitState) -> FitState:
-    """The users, or a sample of many."""
-    n = sum(float(block.weight.sum()) for block in state.blocks)
-    share = min(1.0, _ENOUGH / max(n, 1.0))
-    if share >= 1:
-        return replace(state, progress=None)
-    blocks = sample_blocks(
-        state.blocks, share, child_seed(state.seed, Step.RESTART_USERS), state.engine
-    )
-    return replace(state, blocks=blocks, progress=None)
 
 
 def _gains(
