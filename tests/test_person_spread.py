@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 
 import mallowmix as mm
-from mallowmix.infer.posterior.person_spread import PersonSpread, chain_weights
+from mallowmix.infer.posterior.person_spread import (
+    PersonSpread,
+    _log_scale_error,
+    chain_weights,
+)
 from mallowmix.infer.posterior.posterior_sample import PosteriorSample
 from tests.oracles import beta
 
@@ -40,6 +44,36 @@ def test_the_scale_is_the_sandwich_over_people_by_the_variance_of_draws(one, mon
         covariance = (p * own) @ deviation(likelihood)
         sandwich = ((covariance - covariance.mean()) ** 2).sum()
         assert found[n] == pytest.approx(np.sqrt(sandwich / (p @ own**2)))
+
+
+def test_the_error_of_a_scale_is_that_of_variances_drawn_again_and_again():
+    """Normal people: each adds χ² to the variance over people; and a variance of n draws.
+
+    The spread of 4,000 logarithms is known to a hundredth and less: the bound is four of that.
+    """
+    random = np.random.default_rng(1)
+    squares = random.normal(size=(4000, 300)) ** 2
+    of_draws = random.chisquare(399, 4000) / 399
+    drawn = 0.5 * np.log(squares.sum(axis=1) / of_draws)
+    found = _log_scale_error(squares, np.full(4000, 400.0))
+    assert found.mean() == pytest.approx(drawn.std(), rel=0.05)
+
+
+@pytest.mark.parametrize(("over_people", "n_draws", "scale"), [
+    (0.9, 50.0, 1.0), (0.6, 50.0, 0.6), (0.9, 1e9, 0.9), (1.1, 50.0, 1.1), (0.2, 1e9, 0.5),
+])  # fmt: skip
+def test_draws_are_drawn_together_only_where_it_is_no_chance(
+    over_people, n_draws, scale, monkeypatch
+):
+    """Two people who add the same each: all of a scale's error is that of the draws."""
+    monkeypatch.setattr(PersonSpread, "_effective", lambda *_: np.array([n_draws]))
+    found = spread([0.5, 0.5], one=True)
+    found.variances = 0.0
+    deviation = RNG.normal(size=(C, D, 1))
+    variance = np.einsum("cd,cdn->n", found.each * np.ones(D), deviation**2)
+    c = over_people * np.sqrt(variance / 2) * np.array([[1.0, -1.0]])
+    monkeypatch.setattr(PersonSpread, "_with_people", lambda *_: (deviation, c))
+    assert found.scales(deviation) == pytest.approx([scale])
 
 
 def test_ends_are_quantiles_of_all_draws(monkeypatch):

@@ -9,7 +9,9 @@ likelihood weight. What a posterior mean g would vary by if other people had bee
 
 which is the sandwich over people, and nothing is fitted again. Draws are spread around their mean
 until their variance is that. The error of c_m from finitely many draws adds
-Var(g) Σ_m Var(ℓ_m) / n, which is taken off; n is the effective number of draws.
+Var(g) Σ_m Var(ℓ_m) / n, which is taken off; n is the effective number of draws. With few people
+that variance is itself a guess. Where it is smaller than the posterior's, but no more so than by
+chance, draws stay as they are: an interval becomes narrower only for a reason.
 
 Where chains stay in different optima, they are weighted by stacking on held-out people instead of
 pooled as if they were one: the likelihood of user m left out is 1 / mean exp(−ℓ_m) in each chain
@@ -26,6 +28,7 @@ from mallowmix.numerics.stacking import stack_weights
 from mallowmix.typing import Array
 
 _SCALES = (0.5, 20.0)  # how far draws are drawn together or spread at most
+_CLEARLY = 2.0  # standard errors of its logarithm by which a scale must be below 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +104,14 @@ class PersonSpread:
         """(n,) the standard deviation over people by that of the draws (C, D, n)."""
         deviation, c = self._with_people(draws)
         variance = np.einsum("c,cdn->n", self.each[:, 0], deviation**2)
-        sandwich = ((c - c.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-        noise = variance * self.variances / self._effective(draws)
+        squares = (c - c.mean(axis=1, keepdims=True)) ** 2
+        sandwich, n = squares.sum(axis=1), self._effective(draws)
+        noise = variance * self.variances / n
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.sqrt(np.maximum(sandwich - noise, 0) / variance)
-        return np.where(variance > 1e-12, np.clip(ratio, *_SCALES), 1.0)
+            error = _log_scale_error(squares, n)
+            chance = (ratio < 1) & (ratio >= np.exp(-_CLEARLY * error))
+        return np.where((variance > 1e-12) & ~chance, np.clip(ratio, *_SCALES), 1.0)
 
     def _with_people(self, draws: Array) -> tuple[Array, Array]:
         """(C, D, n) how far draws are from their mean, and (n, M) their covariances c with ℓ."""
@@ -166,3 +172,20 @@ class PersonSpread:
             at = np.cumsum(weight[order]) - weight[order] / 2
             low[i], high[i] = np.interp(self.ends, at, flat[order, i].astype(np.float64))
         return low, high
+
+
+def _log_scale_error(squares: Array, n_draws: Array) -> Array:
+    """(n,) the standard error of the logarithm of a scale.
+
+    Half of the relative error of its square: of a sum over M people, and of a variance over draws.
+
+    Parameters
+    ----------
+    squares : (n, M) array
+        What each person adds to the variance over people.
+    n_draws : (n,) array
+        Effective numbers of draws.
+    """
+    M = squares.shape[1]
+    of_people = (squares**2).sum(axis=1) / squares.sum(axis=1) ** 2 - 1 / M
+    return np.sqrt(of_people + 2 / n_draws) / 2
