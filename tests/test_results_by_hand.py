@@ -378,7 +378,7 @@ def test_an_item_is_named_from_a_clear_difference_of_a_fifth_on():
 
 def test_kernels_go_to_the_first_folder_that_can_be_written(tmp_path, monkeypatch):
     made = tmp_path / "made"
-    monkeypatch.delenv(kernel_cache.VARIABLE, raising=False)
+    monkeypatch.setenv(kernel_cache.VARIABLE, "")
     monkeypatch.setattr(kernel_cache, "_temporary_folder", lambda: made)
     monkeypatch.setitem(sys.modules, "numba", SimpleNamespace(config=SimpleNamespace(CACHE_DIR="")))
     for package, user, used in ((True, False, False), (False, True, False), (False, False, True)):
@@ -387,7 +387,6 @@ def test_kernels_go_to_the_first_folder_that_can_be_written(tmp_path, monkeypatc
         kernel_cache.use_writable_cache()
         assert (os.environ.get(kernel_cache.VARIABLE) == str(made)) == used
         assert (str(made) == sys.modules["numba"].config.CACHE_DIR) == used
-    monkeypatch.delenv(kernel_cache.VARIABLE)
 
 
 def test_a_folder_that_is_missing_can_be_written_where_the_one_above_can(tmp_path):
