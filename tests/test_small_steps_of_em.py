@@ -3,17 +3,27 @@ tokens, samples of users, one ranking for all, older sums forgotten, scores of a
 """
 
 from itertools import permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import mallowmix as mm
+from mallowmix.assess.intervals import score_sums
 from mallowmix.engine import Block, ThreadEngine, make_blocks
+from mallowmix.infer.prepared_model import prepare
+from mallowmix.infer.priors import dirichlet_prior
 from mallowmix.learn.population_scores import _outer, _rates, win_rate_draws
 from mallowmix.learn.rankings import rankings_em
 from mallowmix.learn.rankings.rankings_pass import RankingsSums
-from mallowmix.learn.spectral import split_merge
-from mallowmix.learn.spectral.fit_notes import halves_note, is_unstable, optima_note, spectrum_note
+from mallowmix.learn.spectral import large_data, split_merge
+from mallowmix.learn.spectral.fit_notes import (
+    extreme_notes,
+    halves_note,
+    is_unstable,
+    optima_note,
+    spectrum_note,
+)
 from mallowmix.learn.spectral.gibbs_sweep import (
     _histogram,
     _sweep,
@@ -27,7 +37,9 @@ from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, groups
 from mallowmix.learn.spectral.one_ranking import _count_halves, refine_one_ranking, tables_of_wins
 from mallowmix.learn.spectral.user_sample import sample_blocks, sample_users, sampled_share
+from mallowmix.learn.spectral.user_scores import Smooth
 from mallowmix.model.mallows import gap_probabilities
+from mallowmix.numerics.dirichlet import dirichlet_moments
 from planted import planted
 
 BETA = np.array([[0.9, 0.2], [0.3, 0.6], [0.5, 0.95]])
@@ -293,3 +305,82 @@ def test_the_spectrum_may_show_another_number_of_components():
     more = spectrum_note(np.array([3.0, 2.0, 1.5]), 1.0, 3)
     assert fewer is not None and more is not None and fewer != more
     assert spectrum_note(np.array([3.0, 2.0, 1.1]), 1.0, 3) is None  # hardly above the edge
+
+
+def test_stored_comparisons_have_no_notes_on_extremes():
+    assert extreme_notes(mm.M4.from_orders(["ab"], 0.4), object()) == []
+
+
+# ---- many users ----
+
+
+@pytest.mark.parametrize(("mixed", "n_passes"), [(1.0, 1), (4.0, 2), (20.0, 3)])
+def test_passes_over_all_users_move_a_part_of_the_components_each(mixed, n_passes, monkeypatch):
+    K, Q, seen, seeds = 20, 3, [], []
+    theta = np.zeros((5, K))
+    theta[:, : int(mixed)] = 1 / int(mixed)
+    components = MallowsComponents(np.tile(np.arange(Q, dtype=np.int32), (K, 1)), np.full(K, 0.5))
+    turned = MallowsComponents(components.sigma[:, ::-1].copy(), components.phi)
+
+    def tables(*_, seed, **__):
+        seeds.append(seed)
+        halves = np.zeros((K, 2 * Q, 2), np.float32)
+        halves[:, :Q], halves[:, Q:] = 1.0, 2.0
+        return halves
+
+    def search(found, now, *, which=None, n_jobs=1):
+        assert found.shape == (K, Q, 2)
+        seen.append((float(found[0, 0, 0]), None if which is None else list(which)))
+        return turned if found[0, 0, 0] == 2.0 else components
+
+    monkeypatch.setattr(large_data, "tabulate_all_users", tables)
+    monkeypatch.setattr(large_data, "search_components", search)
+    monkeypatch.setattr(large_data, "_converged", lambda sample, found, *_: found)
+    first = MonteCarlo(turned, np.ones(K), [SimpleNamespace(theta=theta)], [])
+    engine = SimpleNamespace(n_jobs=1)
+    found, distances = large_data.learn_from_all_users([], [], first, engine)
+    assert seen[:-2] == [(3.0, list(range(i, K, n_passes))) for i in range(n_passes)]
+    assert seen[-2:] == [(1.0, None), (2.0, None)] and len(set(seeds)) == n_passes
+    assert distances.tolist() == [1.0] * K  # one half says the reverse of the other
+    assert found.components is components
+
+
+def test_scores_of_all_users_are_summed_in_two_passes(monkeypatch):
+    """Two Newton steps; replicates are weighted in the second pass alone."""
+    wanted, seeds = [], []
+
+    class Engine:
+        def reduce(self, step, blocks, broadcast):
+            _, share, n_replicates, _ = broadcast
+            wanted.append((share, n_replicates))
+            slope, shown = np.array([0.2, -0.1]), np.diag([4.0, 2.0])
+            return (slope, shown / 2, shown, np.ones((n_replicates, 2))), None
+
+    monkeypatch.setattr(score_sums, "make_shards", lambda blocks: blocks)
+    monkeypatch.setattr(score_sums, "score_inputs", lambda *_, seed, **__: seeds.append(seed))
+    near = Smooth(np.array([0.3, -0.4]), np.empty(0), np.empty(0))
+    smooth, steps = score_sums.sum_scores(None, near, [], 3, Engine(), share=0.5)
+    assert wanted == [(0.5, 0), (0.5, 3)] and len(set(seeds)) == 2
+    assert smooth.information == pytest.approx(np.diag([2.0, 1.0]), rel=1e-6)
+    assert smooth.eta == pytest.approx([0.3 + 2 * 0.1, -0.4 - 2 * 0.1])
+    assert steps == pytest.approx(np.tile([0.5, 1.0], (3, 1)), rel=1e-6)
+
+
+def test_a_path_of_alpha_begins_within_bounds_and_keeps_its_last_two_thirds(monkeypatch):
+    """The first cycle's moments give α; then each cycle moves it."""
+    given = []
+
+    class Engine:
+        def reduce(self, step, blocks, broadcast, chains):
+            prepared, cycle, _ = broadcast
+            given.append((cycle, prepared.alpha, chains))
+            a, R = dirichlet_moments(np.array([1.0, 3.0]))
+            return (5 * np.vstack([a, R]), 5.0), f"chains {cycle}"
+
+    monkeypatch.setattr(dirichlet_prior, "_moved", lambda alpha, chains, engine: 2 * alpha)
+    prepared = prepare(mm.M4.from_orders(["ab", "ba"], 0.3, [300.0, 100.0]))
+    path = dirichlet_prior.dirichlet_path(prepared, [], Engine(), 6, 0)
+    assert [cycle for cycle, _, _ in given] == list(range(6))
+    assert given[0][1] == pytest.approx([37.5, 12.5])  # a sum of 50 at most
+    assert given[1][1] == pytest.approx([2.0, 6.0]) and given[1][2] == "chains 0"
+    assert np.exp(path) == pytest.approx(np.outer(2.0 ** np.arange(3, 7), [1.0, 3.0]))
