@@ -14,7 +14,15 @@ from mallowmix.engine import Block
 from mallowmix.infer import rankings_posterior
 from mallowmix.infer.conditioned_utilities import condition
 from mallowmix.infer.gibbs_draws import _gibbs_draws, _to_vertices, without_spam
-from mallowmix.infer.heldout.left_to_right import _agreement, _copy, _draw, _gibbs, _run, _tokens
+from mallowmix.infer.heldout.left_to_right import (
+    _agreement,
+    _copy,
+    _draw,
+    _gibbs,
+    _run,
+    _tokens,
+    ancestors,
+)
 from mallowmix.infer.posterior import posterior_chain
 from mallowmix.infer.posterior.posterior_chain import PosteriorChain, _number_of_splits
 from mallowmix.infer.posterior.win_rate_intervals import _noise, _ranks
@@ -23,6 +31,7 @@ from mallowmix.infer.utilities_posterior import _covariances, _root, _variances
 from mallowmix.learn.rankings import rankings_pass
 from mallowmix.model.rankings_tables import rankings_tables
 from mallowmix.numerics import insertion_gibbs
+from mallowmix.numerics.randomness import splitmix
 
 BETA = np.array([[0.9, 0.2], [0.3, 0.6], [0.5, 0.95]])
 ALPHA = np.array([0.7, 1.4])
@@ -314,3 +323,15 @@ def test_no_random_number_of_passes_over_rankings_is_used_twice(monkeypatch):
         given = rankings_pass.RankingsPass(tables, number, 2, np.uint64(1))
         _, state = rankings_pass.rankings_pass(block, given, state)
     assert len(set(used)) == len(used) == 2 * (1 + 3 * 2 * (3 + 1))
+
+
+def test_particles_of_next_to_no_weight_are_all_replaced():
+    """All but one of eight: the copies are those of the points (u + j) / R in each share."""
+    weights = np.array([0.01, 0.01, 0.92, 0.01, 0.01, 0.01, 0.01, 0.02])
+    for state in range(30):
+        source, after = ancestors(weights, np.uint64(state * 7919))
+        _, u = splitmix(np.uint64(state * 7919))
+        points = np.searchsorted(np.cumsum(weights), (u + np.arange(8)) / 8, side="right")
+        assert sorted(source.tolist()) == sorted(np.minimum(points, 7).tolist())
+        assert all(source[i] == i for i in set(points.tolist()))  # survivors keep their numbers
+        assert after != state * 7919

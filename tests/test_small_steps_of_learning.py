@@ -13,7 +13,7 @@ from mallowmix.engine import Block, ThreadEngine
 from mallowmix.learn.paper import novel_pairs
 from mallowmix.learn.paper.ddp import ddp
 from mallowmix.learn.paper.fast_anchor_words import furthest_rows
-from mallowmix.learn.spectral import number_of_components, restarts
+from mallowmix.learn.spectral import estimator, number_of_components, restarts
 from mallowmix.learn.spectral.corners import (
     _mean_winners,
     _spread_out,
@@ -372,3 +372,15 @@ def test_items_of_one_user_are_numbered_and_the_work_space_is_left_clean():
     items, winner, loser = local_items(np.array([4 * 6 + 1, 1 * 6 + 5, 4 * 6 + 5]), 6, number)
     assert items.tolist() == [4, 1, 5] and number.tolist() == [-1] * 6
     assert items[winner].tolist() == [4, 1, 4] and items[loser].tolist() == [1, 5, 5]
+
+
+@pytest.mark.parametrize("chosen", [None, False, True])
+def test_a_number_of_components_that_was_given_is_compared_with_the_spectrum(chosen, monkeypatch):
+    """One that was chosen by its predictions is not: it was compared already."""
+    seen = []
+    monkeypatch.setattr(estimator, "_note_spectrum", lambda state, K: seen.append(K))
+    monkeypatch.setattr(estimator, "refine", lambda state, best, *_, **__: best)
+    votes = planted(5, 2, seed=1).sample(40, 8, seed=1).comparisons
+    named = {} if chosen is None else {"chosen": chosen}
+    estimator.fit_spectral(votes, 2, engine=ThreadEngine(1), **named)
+    assert seen == ([] if chosen else [2])
