@@ -335,3 +335,21 @@ def test_particles_of_next_to_no_weight_are_all_replaced():
         assert sorted(source.tolist()) == sorted(np.minimum(points, 7).tolist())
         assert all(source[i] == i for i in set(points.tolist()))  # survivors keep their numbers
         assert after != state * 7919
+
+
+def test_sums_of_a_pass_over_rankings_are_those_of_the_rankings_drawn():
+    """One component and one sweep: distances and errors of the rankings that a user now has."""
+    model = mm.RankingsModel([[1, 0, 2]], [0.6], [1.0], 0.1, list("abc"))
+    starts, pair = np.array([0, 2, 2, 3, 4]), np.array([1, 5, 6, 2], np.int32)
+    weight, users = np.array([1.0, 2.0, 0.5, 3.0]), np.array([1.0, 1.0, 4.0, 0.0])
+    block = Block(0, 3, starts, pair, weight, users, None)
+    given = rankings_pass.RankingsPass(rankings_tables(model), 0, 1, np.uint64(3))
+    sums, (orders, component) = rankings_pass.rankings_pass(block, given, None)
+    position = np.argsort(orders, axis=1)
+    assert sums.users.tolist() == [5.0] and sums.answers == 1.0 * 3 + 4.0 * 0.5
+    distances = [mm.kendall(row, [1, 0, 2]) * 3 for row in position]
+    assert sums.distances[0] == pytest.approx(distances[0] + 4 * distances[2])
+    wrong = position[[0, 0, 2], pair[:3] // 3] > position[[0, 0, 2], pair[:3] % 3]
+    assert sums.errors == pytest.approx(wrong @ [1.0, 2.0, 4 * 0.5])
+    assert not np.diag(sums.above[0]).any() and sums.above.max() <= 5.0
+    assert component.tolist() == [0, 0, 0, 0]

@@ -21,6 +21,7 @@ from mallowmix.learn.spectral.corners import (
     smoothed_spa,
 )
 from mallowmix.learn.spectral.estimator import fit_spectral
+from mallowmix.learn.spectral.insertion_search import insert_by_gap
 from mallowmix.learn.spectral.large_data import _pass_progress
 from mallowmix.learn.spectral.subspace import iterate_subspace, pair_statistics
 from mallowmix.learn.utilities import initial_loadings
@@ -384,3 +385,36 @@ def test_a_number_of_components_that_was_given_is_compared_with_the_spectrum(cho
     named = {} if chosen is None else {"chosen": chosen}
     estimator.fit_spectral(votes, 2, engine=ThreadEngine(1), **named)
     assert seen == ([] if chosen else [2])
+
+
+def test_items_are_moved_to_their_best_positions_in_turn():
+    """By a search that evaluates whole orders: where it ends depends on whose turn is first."""
+    Q, random, ends = 5, np.random.default_rng(4), set()
+
+    def value(values, order):
+        place = {item: n for n, item in enumerate(order)}
+        return sum(values[i, j, Q - 1 + place[i] - place[j]] for i in range(Q) for j in range(i))
+
+    def search(values, order, turns):
+        idle, turn = 0, 0
+        while idle < Q:
+            item = turns[turn % Q]
+            turn, idle = turn + 1, idle + 1
+            rest = [other for other in order if other != item]
+            moved = [[*rest[:q], item, *rest[q:]] for q in range(Q)]
+            worth = [value(values, each) for each in moved]
+            if max(worth) > value(values, order) + 1e-7:
+                order, idle = moved[int(np.argmax(worth))], 0
+        return order
+
+    for n in range(12):
+        values = random.normal(size=(Q, Q, 2 * Q - 1))
+        for i in range(Q):
+            for j in range(i):
+                values[j, i] = values[i, j, ::-1]
+        for turns in (np.arange(Q), np.arange(Q)[::-1]):
+            given = turns.astype(np.int32)
+            found = insert_by_gap(values, np.arange(Q, dtype=np.int32), given)
+            assert found.tolist() == search(values, list(range(Q)), turns.tolist())
+            ends.add((n, *found.tolist()))
+    assert len(ends) > 12  # the two do not always end in the same order
