@@ -61,7 +61,10 @@ def test_a_fit_that_begins_with_some_users_ends_as_one_with_all(monkeypatch):
     np.testing.assert_allclose(grown.phi, whole.phi, atol=0.02)
     np.testing.assert_allclose(grown.alpha, whole.alpha, atol=0.02)
     assert error(grown, TRUTH) == 0
-    assert len(grown.report.spectral.moved) > 4  # of both parts
+    shown, expected = grown.report.spectral, whole.report.spectral
+    assert len(shown.moved) > 4  # of both parts
+    assert shown.noise_edge == expected.noise_edge > 0  # of all users
+    assert shown.spectrum == expected.spectrum and shown.initialisation and shown.elbo
 
 
 def test_initialisations_are_judged_by_some_users_and_the_better_one_goes_on_with_all(monkeypatch):

@@ -87,7 +87,8 @@ def refine(
     tried = None
     if initialise is not None:
         first, tried = _best_start(early, first, initialise)
-        state.trace = early.trace
+        if tried.best:
+            state.trace = replace(state.trace, initialisation="people")
     outcome = _ascend(state, early, first, min_burn_in)
     if explore and len(first.alpha) > 2:
         outcome, scores = split_and_merge(
@@ -146,7 +147,6 @@ def _best_start(
     if tried.best:
         best = tried.models[tried.best]
         first = _steps(state, best.components, best.alpha)
-        state.trace = replace(state.trace, initialisation="people")
     return first, tried
 
 
