@@ -102,8 +102,8 @@ def _converged(
     options = {
         "min_burn_in": 3,
         "max_burn_in": 3,
-        "min_average": 2,
-        "max_average": 2,
+        "min_average": 4,
+        "max_average": 4,
         "move_sigma": False,
         "seed": child_seed(seed, Step.ALL_USERS_END),
     }
