@@ -13,7 +13,7 @@ from mallowmix.engine import Block, ThreadEngine
 from mallowmix.learn.paper import novel_pairs
 from mallowmix.learn.paper.ddp import ddp
 from mallowmix.learn.paper.fast_anchor_words import furthest_rows
-from mallowmix.learn.spectral import estimator, number_of_components, restarts
+from mallowmix.learn.spectral import estimator, fit_state, number_of_components, restarts
 from mallowmix.learn.spectral.corners import (
     _mean_winners,
     _spread_out,
@@ -23,6 +23,8 @@ from mallowmix.learn.spectral.corners import (
 from mallowmix.learn.spectral.estimator import fit_spectral
 from mallowmix.learn.spectral.insertion_search import insert_by_gap
 from mallowmix.learn.spectral.large_data import _pass_progress
+from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
+from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo
 from mallowmix.learn.spectral.subspace import iterate_subspace, pair_statistics
 from mallowmix.learn.utilities import initial_loadings
 from mallowmix.learn.utilities.initial_loadings import InitialUtilities, _leading, _moments_step
@@ -167,13 +169,17 @@ def test_a_short_fit_of_one_component_is_a_whole_one():
 
 
 def test_restarts_are_tried_on_sixty_thousand_comparisons(monkeypatch):
-    shares = []
-    monkeypatch.setattr(restarts, "sample_blocks", lambda blocks, share, *_: shares.append(share))
-    monkeypatch.setattr(restarts, "replace", lambda state, **changed: changed)
+    shares, parts = [], []
+    monkeypatch.setattr(fit_state, "sample_blocks", lambda blocks, share, *_: shares.append(share))
+    monkeypatch.setattr(restarts, "_gains", lambda *_: [(0.0, 0.0)] * 2)
+    same = MonteCarlo(MallowsComponents(np.array([[0, 1]]), np.ones(1)), np.ones(1), [], [])
     for n in (59_999.0, 60_000.0, 240_000.0):
         blocks = [SimpleNamespace(weight=np.full(2, n / 2))]
-        restarts._part(SimpleNamespace(blocks=blocks, seed=1, engine=None))
+        state = fit_state.FitState(blocks, None, None, 1, lambda *_: None, 2)
+        parts.append(restarts.try_restarts(state, lambda _: same, lambda _: same).part)
+        assert parts[-1].progress is None
     assert shares == [0.25]
+    assert [part.blocks is None for part in parts] == [False, False, True]
 
 
 def test_passes_over_all_users_are_parts_of_one_progress():
@@ -380,7 +386,7 @@ def test_a_number_of_components_that_was_given_is_compared_with_the_spectrum(cho
     """One that was chosen by its predictions is not: it was compared already."""
     seen = []
     monkeypatch.setattr(estimator, "_note_spectrum", lambda state, K: seen.append(K))
-    monkeypatch.setattr(estimator, "refine", lambda state, best, *_, **__: best)
+    monkeypatch.setattr(estimator, "refine", lambda state, early, best, *_, **__: best)
     votes = planted(5, 2, seed=1).sample(40, 8, seed=1).comparisons
     named = {} if chosen is None else {"chosen": chosen}
     estimator.fit_spectral(votes, 2, engine=ThreadEngine(1), **named)

@@ -74,7 +74,7 @@ def by_gap(
     numbers = np.arange(n_items, dtype=np.int32) if numbers is None else numbers
     D, (win, lose) = gap_reach(n_items, phi), gap_probabilities(n_items, phi)
     # the spline's value at every gap is this matrix times its values at the nodes
-    weights = _BASIS(_logit(np.concatenate([win[D:0:-1], lose[: D + 1]]))).T.astype(table.dtype)
+    weights = _BASIS(_logit(np.concatenate([win[D:0:-1], lose[: D + 1]]))).T
     shape = (n_items, n_items, 2 * D + 1)
     size = math.prod(shape)
     if memory is None or len(memory) < size:
@@ -82,7 +82,7 @@ def by_gap(
     out = memory[:size].reshape(shape)
     out[np.arange(n_items), np.arange(n_items)] = 0
     for first in range(0, len(table), _PAIRS_AT_ONCE):
-        values = table[first : first + _PAIRS_AT_ONCE] @ weights
+        values = table[first : first + _PAIRS_AT_ONCE].astype(np.float64) @ weights
         _put_pairs(values, first, numbers, out)
     return out
 
