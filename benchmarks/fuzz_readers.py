@@ -4,8 +4,8 @@ python -m benchmarks.fuzz_readers [--inputs 100000] [--only NAME ...] [--minutes
     [--finished FILE]
 
 reads so many files of each form and ending, and keeps counts in benchmarks/results/
-fuzz_readers.json. It may be stopped after some minutes; what was read stands in FILE, and the next
-call goes on, unless the package has changed since.
+fuzz_readers.json. It may be stopped after some minutes; what was read stands in FILE (fuzz_readers.
+jsonl there), and the next call goes on, unless readers, data or this study have changed since.
 
 Of eight inputs two are good files and must be read, with all their comparisons where they are
 plain; four are tables that were spoilt and written as good files are; of two the bytes were cut,
@@ -40,13 +40,17 @@ from benchmarks.record import RESULTS, about, save
 from benchmarks.spoilt_tables import spoilt
 from benchmarks.valid_files import KINDS, Table
 from mallowmix import readers
+from mallowmix.paper.provenance import imported_modules, run_record
 
-CHUNK = 2000  # inputs that one child process reads
+CHUNK = 5000  # inputs that one child process reads
 SECONDS = 10  # for one input
 MOST_BYTES = 8 << 30  # of addresses that a child may have
 MOST_GROWN = 512 << 20  # of memory that all inputs of a child may add
 # comparisons that one input may make: the guard is lowered from the machine's memory to this
 MOST_ROWS = 1_000_000
+# where the code is that makes inputs and reads them
+_DECIDING = ("mallowmix.readers", "mallowmix.data", "mallowmix.errors", "benchmarks.fuzz_readers")
+_DECIDING += ("benchmarks.spoilt_tables", "benchmarks.table_bytes", "benchmarks.valid_files")
 GOOD, SPOILT, BYTES = (0, 4), (1, 2, 5, 6), (3, 7)  # numbers of inputs, modulo 8
 WORDS = [*(bytes([each]) for each in b',\n"\t{}[]:|#\0\xff=>'), b"\r\n", b"\xef\xbb\xbf"]
 WORDS += b"user winner loser weight left right outcome item rating rank ranking best".split()
@@ -187,7 +191,8 @@ def read_pieces(wanted: list[Piece], file: Path | None, minutes: float) -> dict[
         if time.monotonic() < end:
             done[piece] = _child(*piece)
             if file is not None:
-                row = {"piece": piece, "state": state, "part": done[piece]}
+                commit = run_record()["commit"]
+                row = {"piece": piece, "state": state, "commit": commit, "part": done[piece]}
                 with lock, file.open("a", encoding="utf-8") as out:
                     out.write(json.dumps(row) + "\n")
 
@@ -197,9 +202,10 @@ def read_pieces(wanted: list[Piece], file: Path | None, minutes: float) -> dict[
 
 
 def _state() -> str:
-    """Of the package's source: other readers may read otherwise."""
-    files = sorted(Path(readers.__file__).parent.parent.rglob("*.py"))
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+    """Of the code that makes inputs and reads them: another one may read otherwise."""
+    import_readers()
+    code = [each for each in imported_modules().items() if each[0].startswith(_DECIDING)]
+    return hashlib.sha256(json.dumps(code).encode()).hexdigest()[:16]
 
 
 def run(
@@ -256,7 +262,7 @@ def main() -> None:
     parser.add_argument("--inputs", type=int, default=100_000, help="how many files of each form")
     parser.add_argument("--only", nargs="*", choices=list(KINDS), help="forms, all unless given")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin none after them")
-    parser.add_argument("--finished", type=Path, help="a file of what was read before")
+    parser.add_argument("--finished", type=Path, default=RESULTS / "fuzz_readers.jsonl")
     parser.add_argument("--unsaved", action="store_true", help="keep no counts")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -7,8 +7,9 @@ import ast
 import pytest
 
 from tools.call_map import Calls
-from tools.mutants import HERE, Project, Run, enclosing, sample_of, summary
+from tools.mutants import HERE, Run, enclosing, sample_of, summary
 from tools.mutations import mutants_of
+from tools.project import Project
 
 SOURCE = b"""
 def area(width: float = 2.5, *, deep: bool = True) -> float:
@@ -285,3 +286,21 @@ def test_a_sample_stays_when_other_code_changes():
     known = {mutant.id for mutant in before}
     kept = [mutant.id for mutant in sample_of(after, 0, len(after)) if mutant.id in known]
     assert kept[:5] == small and len(kept) == len(known) == len(before)
+
+
+@pytest.mark.slow
+def test_one_that_survives_the_first_tests_meets_others(toy, tmp_path, monkeypatch):
+    """The first is the only quick one there is room for, and lets everything pass."""
+    monkeypatch.setattr("tools.mutants.MOST", 1)
+    (tmp_path / "tests" / "test_area.py").write_text(
+        "import time\nimport pytest\nfrom toy.shapes import area\n\n"
+        "def test_a():\n    area(1.0)\n\n"
+        "@pytest.mark.slow\ndef test_b():\n    time.sleep(0.01)\n    assert area(1.0) == -3.0\n"
+    )
+    (tmp_path / "tests" / "test_shapes.py").unlink()
+    project = Project(tmp_path, "toy")
+    mutants = by_change(mutants_in(project, "shapes"))
+    sample = [mutants["-width", "(width)"], mutants["width < 0", "(width <= 0)"]]
+    rows = Run(project, tmp_path / "rows.jsonl", tmp_path / "maps").all(sample)
+    assert [row["outcome"] for row in rows] == ["killed", "survived"]
+    assert rows[0]["by"] == "tests/test_area.py::test_b"

@@ -12,6 +12,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import pytest
 
 from tools.forked_tests import Compiling, Job, run
 
-TEST, FILE = 4.0, 40.0  # seconds: of the longest test that is of use, and for all of a file
+TEST, FILE = 10.0, 100.0  # seconds: of the longest test that is of use, and for all of a file
 PLAIN = 1.0  # seconds that a test may take without Numba to be of use so
 
 
@@ -146,19 +147,24 @@ class Calls:
         self._lock = threading.Lock()
         folder.mkdir(parents=True, exist_ok=True)
 
-    def make(self, files: Iterable[str]) -> Iterator[tuple[str, int]]:
+    def make(self, files: Iterable[str], jobs: int = 1) -> Iterator[tuple[str, int]]:
         """Read or make the map of each file; say how many of its tests are of use."""
-        for file in files:
-            kept = self._kept[file] = self._name(file)  # of the text as it is now
-            found = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
-            if found and found["state"] == self._state(found):
+        files = list(files)
+        with ThreadPoolExecutor(jobs) as pool:
+            for file, found in zip(files, pool.map(self._map_of, files), strict=True):
                 self._files[file] = found
-            else:
-                self._files[file] = found = self._made(file)
-                self._keep(file)
-            passed = {name: row for name, row in found["tests"].items() if row["passed"]}
-            self._rows |= passed
-            yield file, len(passed)
+                passed = {name: row for name, row in found["tests"].items() if row["passed"]}
+                self._rows |= passed
+                yield file, len(passed)
+
+    def _map_of(self, file: str) -> dict[str, Any]:
+        kept = self._name(file)  # of the text as it is now
+        self._kept[file] = kept
+        found = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+        if not found or found["state"] != self._state(found):
+            found = self._made(file)
+            kept.write_text(json.dumps(found), encoding="utf-8")
+        return found
 
     def calling(self, module: str, function: str) -> dict[str, float]:
         """The seconds of tests that call a function, or ("") any of a module; or import it."""

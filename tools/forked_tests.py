@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import pytest
 from numba.core import event
 
-QUIET = ["-q", "--no-header", "-p", "no:cacheprovider", "-m", "not slow"]
+QUIET = ["-q", "--no-header", "-p", "no:cacheprovider"]
 OVERFLOW = ["-W", "ignore:overflow encountered in scalar:RuntimeWarning"]  # without Numba
 BYTES = 8 << 30
 FIRST = 12  # tests: most mutants fail one of them, and to collect the others takes longer

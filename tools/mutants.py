@@ -7,7 +7,6 @@ import argparse
 import ast
 import json
 import math
-import re
 import tempfile
 import time
 from collections import Counter
@@ -22,67 +21,15 @@ from mallowmix.numerics.clustered_error import wilson_interval
 from tools.call_map import PLAIN, Calls, digest
 from tools.forked_tests import Job, Outcome, run
 from tools.mutations import Mutant, mutants_of
+from tools.project import Project
 
 HERE = Path(__file__).resolve().parent.parent
 CORE = ["model.mallows", "model.permutations", "numerics", "learn", "infer", "assess.intervals"]
 CACHE = Path(tempfile.gettempdir()) / "mallowmix-call-map"
 BUDGET, MOST = 6.0, 40  # seconds of tests for one mutant, and how many
+MORE, MOST_MORE = 30.0, 300  # of other tests, for one that survives these
 TRIES = 3  # tests that fail or take long without Numba, before a kernel is compiled anew
 COLLECT = 0.1  # seconds to collect one more file
-_OTHER = re.compile(r"tools\b|benchmarks\.(web|fault)|.*\b(browser|web_process)\b")
-
-
-class Project:
-    """A package below `src`, its tests, and who imports what."""
-
-    def __init__(self, root: Path, package: str) -> None:
-        self.root, self.package, self.source = root, package, root / "src"
-        files = {file.relative_to(self.source): file for file in self.source.rglob("*.py")}
-        self.modules = {_dotted(name): file for name, file in files.items()}
-        stub = self.source / package / "__init__.pyi"  # of names as in mm.fit
-        given = re.findall(r"from \.(\S+) import (\w+)", stub.read_text() if stub.exists() else "")
-        self._public = {f"{package}.{name}": f"{package}.{module}" for module, name in given}
-        self._used = {name: self._imports(file) for name, file in self.modules.items()}
-        tests = sorted(root.glob("tests/test_*.py"))
-        self._tests = {str(test.relative_to(root)): self._imports(test) for test in tests}
-        self._texts = {name: (root / name).read_text(encoding="utf-8") for name in self._tests}
-
-    def _imports(self, file: Path) -> set[str]:
-        names: set[str] = set()
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom):
-                names |= {f"{node.module}.{a.name}" for a in node.names} | {str(node.module)}
-            elif isinstance(node, ast.Import):
-                names |= {a.name for a in node.names}
-            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                names.add(f"{self.package}.{node.attr}")
-        return {self._public.get(name, name) for name in names}
-
-    def importers(self, module: str) -> Iterator[set[str]]:
-        """The module, then the modules that import it, then those that import these, …"""
-        level, seen = {module}, set()
-        while level:
-            yield level
-            seen |= level
-            level = {name for name, used in self._used.items() if used & level} - seen
-
-    def test_files(self) -> list[str]:
-        """Those that need no server, browser or tool."""
-        return [name for name, used in self._tests.items() if not any(map(_OTHER.match, used))]
-
-    def naming(self, function: str) -> set[str]:
-        """Test files in which the name of a function stands."""
-        word = re.compile(rf"\b{function}\b")
-        return {name for name in self._tests if function and word.search(self._texts[name])}
-
-    def near(self, module: str) -> set[str]:
-        """Test files that import a module, or have its name; else those of what imports it."""
-        word, tests = module.rpartition(".")[2], self._tests
-        named = {name for name in tests if word in name}
-        levels = (
-            {name for name in tests if tests[name] & level} for level in self.importers(module)
-        )
-        return named | next(filter(None, levels), set())
 
 
 class Run:
@@ -106,7 +53,7 @@ class Run:
         New ones come before survivors whose tests have changed.
         """
         files = self.project.test_files()
-        for n, (file, tests) in enumerate(self.calls.make(files), 1):
+        for n, (file, tests) in enumerate(self.calls.make(files, jobs), 1):
             print(f"\r{n} of {len(files)} test files: {file} has {tests} tests\x1b[K", end="")
         print()
         end = time.monotonic() + 60 * minutes
@@ -123,7 +70,8 @@ class Run:
         old = self.rows.get(mutant.id)
         source = self.project.modules[mutant.module].read_bytes()
         around = enclosing(mutant, source)
-        tests = self._chosen(mutant.module, around.function)
+        quick, others = self._chosen(mutant.module, around.function)
+        tests = quick | others
         files = sorted({test.partition("::")[0] for test in tests})
         texts = [(self.project.root / file).read_bytes() for file in files]
         now = {"source": digest(source), "tests": digest(*texts, *map(str.encode, tests))}
@@ -133,10 +81,13 @@ class Run:
         if time.monotonic() > end:
             return known
         start = time.monotonic()
-        job = Job(str(self.project.root), self.project.package, tests, BUDGET)
+        job = Job(str(self.project.root), self.project.package, quick, BUDGET)
         changed = mutant.made_in(source)
         job = job._replace(module=mutant.module, source=changed, stale=around.names)
-        row = mutant._asdict() | now | {"tests_run": len(tests)} | self._tried(job, around.kernel)
+        found = self._tried(job, around.kernel)
+        if found["outcome"] == "survived" and others:
+            found = self._compiled(job._replace(tests=others, budget=MORE))
+        row = mutant._asdict() | now | {"tests_run": len(tests)} | found
         row["seconds"] = round(time.monotonic() - start, 1)
         self.rows[mutant.id] = row
         self.first.setdefault(mutant.id, row)
@@ -144,37 +95,32 @@ class Run:
             file.write(json.dumps(row) + "\n")
         return row
 
-    def _chosen(self, module: str, function: str) -> dict[str, float]:
-        """The quickest tests that call a function, or else anything of its module.
+    def _chosen(self, module: str, function: str) -> tuple[dict[str, float], dict[str, float]]:
+        """The quickest tests that call a function, or else anything of its module; and some others.
 
         Those of files that name the function or import the module come first.
         """
         found = self.calls.calling(module, function) or self.calls.calling(module, "")
         near = self.project.near(module)
         files = {test: test.partition("::")[0] for test in found}
-        chosen: dict[str, float] = {}
-        seen: set[str] = set()
-        left = BUDGET
         named = self.project.naming(function.rpartition(".")[2])
         nearest = {file: (file in named) + (file in near) for file in files.values()}
-        for test in sorted(found, key=lambda test: (-nearest[files[test]], found[test])):
-            cost = found[test] + COLLECT * (files[test] not in seen)
-            if cost <= left and len(chosen) < MOST:
-                chosen[test], left = found[test], left - cost
-                seen.add(files[test])
-        return chosen
+        order = sorted(found, key=lambda test: (-nearest[files[test]], found[test]))
+        quick = _within(BUDGET, MOST, {test: found[test] for test in order})
+        left = {test: found[test] for test in order if test not in quick}
+        return quick, _within(MORE, MOST_MORE, left)
 
     def _tried(self, job: Job, kernel: bool) -> dict[str, Any]:
         """What became of it. Kernels run without Numba first; what cannot, is compiled anew."""
         found, unable = self._without_numba(job) if kernel else (None, job.tests)
-        jit = not found
-        if unable and not found:
-            limits = {test: 5 + 5 * seconds for test, seconds in unable.items()}
-            found = run(job._replace(tests=limits), 300.0)
-        if not found or found.what in ("passed", "unfinished"):
-            return {"outcome": "survived", "by": None, "jit": None}
-        outcome = {"failed": "killed"}.get(found.what, found.what)
-        return {"outcome": outcome, "by": found.test, "jit": jit}
+        if found:
+            return _row(found, jit=False)
+        return self._compiled(job._replace(tests=unable))
+
+    def _compiled(self, job: Job) -> dict[str, Any]:
+        """What became of it, with Numba."""
+        limits = {test: 5 + 5 * seconds for test, seconds in job.tests.items()}
+        return _row(run(job._replace(tests=limits), 300.0) if limits else None, jit=True)
 
     def _without_numba(self, job: Job) -> tuple[Outcome | None, dict[str, float]]:
         """Which test kills it; or else which tests cannot tell without Numba."""
@@ -194,6 +140,26 @@ class Run:
             unable.add(found.test)
             left = left[begun + 1 :]
         return None, {test: job.tests[test] for test in job.tests if test in unable.union(left)}
+
+
+def _within(seconds: float, most: int, tests: dict[str, float]) -> dict[str, float]:
+    """The first tests, as many as can be collected and run in so many seconds."""
+    chosen: dict[str, float] = {}
+    seen: set[str] = set()
+    for test, cost in tests.items():
+        file = test.partition("::")[0]
+        needed = cost + COLLECT * (file not in seen)
+        if needed <= seconds and len(chosen) < most:
+            chosen[test], seconds = cost, seconds - needed
+            seen.add(file)
+    return chosen
+
+
+def _row(found: Outcome | None, *, jit: bool) -> dict[str, Any]:
+    if not found or found.what in ("passed", "unfinished"):
+        return {"outcome": "survived", "by": None, "jit": None}
+    outcome = {"failed": "killed"}.get(found.what, found.what)
+    return {"outcome": outcome, "by": found.test, "jit": jit}
 
 
 class Around(NamedTuple):
@@ -236,10 +202,6 @@ def _constants(changed: list[ast.stmt], body: list[ast.stmt]) -> frozenset[str]:
 
 def _is_target(node: ast.AST) -> TypeGuard[ast.Name]:
     return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-
-
-def _dotted(file: Path) -> str:
-    return ".".join(file.with_suffix("").parts).removesuffix(".__init__")
 
 
 def figures(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

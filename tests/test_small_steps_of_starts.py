@@ -1,0 +1,88 @@
+"""Steps before and behind a fit, each against a definition: what initialisations have, gradients of
+the population, draws that rank items, the least points of a discrete prior, weights of chains.
+"""
+
+import numpy as np
+import pytest
+
+import mallowmix as mm
+from mallowmix.engine import Block, ThreadEngine, make_blocks
+from mallowmix.errors import OptionError
+from mallowmix.infer.pooled_ranking import _member_draws
+from mallowmix.infer.posterior import posterior_intervals as intervals
+from mallowmix.infer.posterior.person_spread import PersonSpread
+from mallowmix.infer.prepared_model import prepare
+from mallowmix.infer.priors.discrete_prior import fit_discrete
+from mallowmix.learn.population_scores import _gradients
+from mallowmix.learn.spectral.estimator import _initialise
+from mallowmix.learn.spectral.fit_state import new_fit_state
+from planted import planted
+
+
+def _block(n_items, answers):
+    """Users with these (winner, loser) each."""
+    pair = [i * n_items + j for rows in answers for i, j in rows]
+    starts = np.cumsum([0, *map(len, answers)])
+    n = len(answers)
+    return Block(0, n_items, starts, np.array(pair, np.int32), np.ones(len(pair)), np.ones(n), None)
+
+
+def test_gradients_of_the_population_are_sums_over_each_user():
+    """Σ_m g_m g_mᵀ with g_m = Σ (1 − σ(s_i − s_j)) (e_i − e_j) over the answers of user m."""
+    answers = [[(0, 1), (2, 1)], [], [(1, 0)], [(2, 0), (0, 2), (1, 2)]]
+    scores = np.array([0.4, -0.2, 0.9])
+    expected = np.zeros((3, 3))
+    for rows in answers:
+        g = np.zeros(3)
+        for i, j in rows:
+            e = 1 - 1 / (1 + np.exp(scores[j] - scores[i]))
+            g += e * (np.eye(3)[i] - np.eye(3)[j])
+        expected += np.outer(g, g)
+    whole = _block(3, answers)
+    (total, n_users), _ = _gradients(whole, scores, None)
+    np.testing.assert_allclose(total, expected, atol=1e-12)
+    assert n_users == 3
+
+
+def test_every_initialisation_has_k_components():
+    data = planted(8, 3, 0.3, seed=1).sample(300, 30, seed=1).comparisons
+    state = new_fit_state(data, make_blocks(data), ThreadEngine(1), 0, None)
+    found = _initialise(state, 3, "spa", both=True)
+    assert [each.name for each in found] == ["pairs", "people"]
+    for each in found:
+        assert each.components.sigma.shape == (3, 8) and each.alpha.shape == (3,)
+
+
+def test_draws_of_a_ranking_put_what_a_user_likes_best_on_top():
+    """Users who said c > b > a, and a > b > c, often enough to be sure."""
+    model = mm.RankingsModel([[0, 1, 2]], [0.9], [1.0], 0.01, list("abc"))
+    answers = [[(2, 1), (1, 0), (2, 0)] * 6, [(0, 1), (1, 2), (0, 2)] * 6]
+    draws = _member_draws(_block(3, answers), model, 4, seed=1)
+    assert draws.shape == (2, 4, 3)
+    assert (np.argsort(-draws[0], axis=1) == [2, 1, 0]).all()
+    assert (np.argsort(-draws[1], axis=1) == [0, 1, 2]).all()
+
+
+def test_a_discrete_prior_has_at_least_two_points_a_component():
+    model = planted(5, 2, seed=2)
+    blocks = make_blocks(model.sample(20, 8, seed=2).comparisons)
+    prepared = prepare(model)
+    fit_discrete(prepared, blocks, ThreadEngine(1), n_points=4)
+    with pytest.raises(OptionError, match="n_points"):
+        fit_discrete(prepared, blocks, ThreadEngine(1), n_points=3)
+
+
+def test_chains_that_agree_count_the_same_and_their_weights_sum_to_one(monkeypatch):
+    given = []
+
+    class Watched(PersonSpread):
+        def __init__(self, sample, weights, level, *, one):
+            given.append((weights, one))
+            super().__init__(sample, weights, level, one=one)
+
+    data = mm.load_dishes(n_users=30).comparisons
+    sample = mm.sample_posterior(data, 1, n_warmup=60, n_draws=60, n_chains=2)
+    monkeypatch.setattr(intervals, "PersonSpread", Watched)
+    found = mm.posterior_intervals(sample)
+    assert found.converged and given[0][1]
+    assert given[0][0].tolist() == [0.5, 0.5] == found.chain_weights.tolist()
