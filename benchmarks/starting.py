@@ -22,20 +22,31 @@ COMMANDS = {
 }
 
 
+# runs a command and says what it used; a process counts the memory of the one it was forked from,
+# so that this must be a small one
+_LAUNCHER = """
+import os, sys
+child = os.posix_spawn(sys.executable, [sys.executable, *sys.argv[1:]], os.environ,
+    file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
+_, status, used = os.wait4(child, 0)
+print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, 1024 * used.ru_maxrss)
+"""
+
+
 def cost(words: tuple[str, ...], folder: Path) -> dict[str, float]:
     """Processor seconds and peak memory of a command in a process of its own; the least of some."""
     runs = []
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     for _ in range(REPEATS + 1):  # the first may compile
-        command = [sys.executable, "-m", "mallowmix", *words]
-        path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-        child = subprocess.Popen(
-            command, cwd=folder, stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": path}
-        )
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode:
-            raise RuntimeError(f"{' '.join(words)} ended with {child.returncode}.")
-        runs.append((used.ru_utime + used.ru_stime, used.ru_maxrss * 1024))
+        launched = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", _LAUNCHER, "-m", "mallowmix", *words],
+            cwd=folder, env={**os.environ, "PYTHONPATH": path},
+            stdout=subprocess.PIPE, text=True, check=True,
+        )  # fmt: skip
+        code, seconds, size = launched.stdout.split()
+        if code != "0":
+            raise RuntimeError(f"{' '.join(words)} ended with {code}.")
+        runs.append((float(seconds), int(size)))
     return {"seconds": min(run[0] for run in runs), "bytes": min(run[1] for run in runs)}
 
 

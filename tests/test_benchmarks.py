@@ -568,8 +568,9 @@ def test_the_table_of_starting_by_hand():
 
 @pytest.mark.slow
 def test_a_command_is_measured_and_its_failure_is_told(tmp_path):
+    large = bytes(400_000_000)  # what the process that measures has is not the command's
     found = starting.cost(("--help",), tmp_path)
-    assert found["seconds"] > 0 and 1e7 < found["bytes"] < 1e9
+    assert found["seconds"] > 0 and 1e7 < found["bytes"] < len(large)
     with pytest.raises(RuntimeError, match="show"):
         starting.cost(("show", "nothing.m4"), tmp_path)
 
