@@ -31,7 +31,7 @@ Speed, memory and error beside what one would use instead, on the same data in t
 data are drawn from a planted model with random reference rankings; the error is the fraction of
 pairs in the wrong order, after matching, where a random ranking has .5. `none`, `short` and `full`
 are the levels of `refine` of `mallowmix.fit`. Only ratios are shown: seconds belong to one machine,
-and stand in `benchmarks/results`. To measure on yours, in about 20 minutes:
+and stand in `benchmarks/results`. To measure on yours, in about 25 minutes:
 
 ```bash
 make bench
@@ -80,8 +80,7 @@ the other half predicted) has not risen by 0.0001 a comparison for three checks;
 checks, the conversion of the data, and everything after the best check. "At most" marks a peer that
 was still improving when its time was over. `projections` is the paper's method. EM from random
 starts, the best of up to three by its bound, is there for its error alone. gensim has two classes,
-the plain `LdaModel` and `LdaMulticore`; rows called *gensim LDA* are of the second, before both
-were measured.
+the plain `LdaModel` and `LdaMulticore`.
 """,
         speed_table,
     ),

@@ -22,8 +22,9 @@ import mallowmix
 PROJECTS = ("mallowmix", "benchmarks")
 # every command is imported with the command line; one of them ran, and has a record of its options
 _OTHER_COMMANDS, _OWN_COMMAND = "mallowmix.cli", "mallowmix.cli.reproduce"
-# what runs no experiment: it hands the words of a command line on, and it keeps records
+# what runs no experiment: it hands the words of a command line on, keeps records, or writes a page
 _NO_NUMBERS = ("mallowmix.__main__", "mallowmix.paper.provenance")
+_NO_NUMBERS += ("benchmarks.page", "benchmarks.page_tables", "benchmarks.scale_page")
 _PACKAGES = ("mallowmix", "numpy", "scipy", "numba", "pyarrow")
 # what decides a result: not what a run writes
 _CODE = ("src", "benchmarks", ":(exclude)benchmarks/results")
