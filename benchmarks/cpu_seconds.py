@@ -1,26 +1,33 @@
 """CPU-seconds of a fit on one thread, which a loaded machine does not change much.
 
-`python -m benchmarks.cpu_seconds` prints a row for each size: seconds, products of the users ×
-pairs matrix with 20 columns on the same data (scipy), and the error of the rankings.
+python -m benchmarks.cpu_seconds [--comparisons 1e5 1e6 1e7] [--data DIR]
+    writes benchmarks/results/cpu_seconds.json; a section of docs/benchmarks.md is made of it
+
+For each population: the components alone with their number given (`predictor=False`), the same with
+the predictor, beside one product of the users × pairs matrix with 20 columns on the same data
+(scipy), and the error of the rankings. For one component Bradley–Terry stands beside it. DIR holds
+the films of MovieLens. The predictor is left out of the largest.
 """
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import mallowmix as mm
 from benchmarks.planted import Setting, count_matrix, draw, error_of, truth_of
 from benchmarks.protocol import answers_of, read_films
-from benchmarks.record import timed
+from benchmarks.record import RESULTS, about, save, timed
+from mallowmix.peers.baselines import BradleyTerry
 
 N_COLUMNS = 20
 MIXED = Setting(per_user=100)
 ONE = Setting(n_items=200, n_components=1, per_user=100)
-N_FILMS, FILM_COMPONENTS = 200, 8
+FILMS, FILM_COMPONENTS = (100, 200), 8
+MOST = 2_000_000  # comparisons: larger data are fitted without a predictor
 
 
 class Case(NamedTuple):
@@ -36,45 +43,57 @@ def planted_cases(sizes: list[float]) -> Iterator[Case]:
     """Ten components of 100 items; then one of 200 items, a million comparisons of it."""
     for n in sizes:
         M = round(n / MIXED.per_user)
-        yield Case(f"K = 10, {n:.0e}", draw(MIXED, M), MIXED.n_components, truth_of(MIXED))
-    yield Case("K = 1, 1e+06", draw(ONE, 10_000), 1, truth_of(ONE))
+        yield Case(f"{n:,.0f} comparisons", draw(MIXED, M), MIXED.n_components, truth_of(MIXED))
+    yield Case("1,000,000 comparisons, one ranking", draw(ONE, 10_000), 1, truth_of(ONE))
 
 
-def films_case(folder: Path) -> Case:
+def films_case(folder: Path, n_films: int) -> Case:
     """The most rated films of MovieLens, as in `benchmarks.protocol`."""
-    answers = answers_of(read_films(folder, N_FILMS)[0], seed=0)
+    answers = answers_of(read_films(folder, n_films)[0], seed=0)
     winner, loser = (np.concatenate(side) for side in zip(*answers, strict=True))
     user = np.repeat(np.arange(len(answers)), [len(each[0]) for each in answers])
     comparisons = mm.Comparisons.from_arrays(user, winner, loser)
-    return Case(f"{N_FILMS} films", comparisons, FILM_COMPONENTS)
+    return Case(f"{n_films} films", comparisons, FILM_COMPONENTS)
 
 
-def row_of(case: Case) -> str:
-    """A row of the Markdown table."""
+def row_of(case: Case) -> dict[str, Any]:
+    """CPU-seconds of a product, of fits, and of Bradley–Terry for one component."""
     X = count_matrix(case.comparisons)
     V = np.random.default_rng(0).standard_normal((X.shape[1], N_COLUMNS))
-    product = min(timed(lambda: X @ V, time.process_time)[0] for _ in range(9))
-    seconds, model = timed(
-        lambda: mm.fit(case.comparisons, case.n_components, n_jobs=1, predictor=False),
-        time.process_time,
-    )
-    error = "–" if case.truth is None else f"{error_of(model.sigma, case.truth):.5f}"
-    return f"| {case.name} | {seconds:.2f} | {seconds / product:.0f} | {error} |"
+    given, K = case.comparisons, case.n_components
+    product = min(_cpu(lambda: X @ V)[0] for _ in range(9))
+    alone, model = _cpu(lambda: mm.fit(given, K, n_jobs=1, predictor=False))
+    row = {"name": case.name, "comparisons": given.n_comparisons, "n_components": K}
+    row |= {"product_seconds": product, "seconds": alone}
+    if case.truth is not None:
+        row["error"] = error_of(model.sigma, case.truth)
+    if given.n_comparisons <= MOST:
+        row["seconds_with_predictor"] = _cpu(lambda: mm.fit(given, K, n_jobs=1))[0]
+    if K == 1:
+        row["bradley_terry_seconds"] = _cpu(lambda: BradleyTerry().fit(given))[0]
+    return row
 
 
-def main() -> None:
-    """Print the table."""
+def _cpu(call: Callable[[], Any]) -> tuple[float, Any]:
+    return timed(call, time.process_time)
+
+
+def main(arguments: list[str] | None = None, folder: Path = RESULTS) -> None:
+    """Measure, say each row, and keep all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--comparisons", type=float, nargs="+", default=[1e5, 1e6])
-    parser.add_argument("--films", type=Path, help="the folder of moviedata.mat")
-    options = parser.parse_args()
+    parser.add_argument("--comparisons", type=float, nargs="+", default=[1e5, 1e6, 1e7])
+    parser.add_argument("--data", type=Path, help="the folder of moviedata.mat")
+    options = parser.parse_args(arguments)
     for K in (1, 3):  # compiles
-        mm.fit(draw(Setting(20, 3, 50), 100), K, n_jobs=1, predictor=False)
-    print("| data | CPU-seconds | products | error |\n|---|---|---|---|")
-    for case in planted_cases(options.comparisons):
-        print(row_of(case), flush=True)
-    if options.films:
-        print(row_of(films_case(options.films)), flush=True)
+        small = draw(Setting(20, 3, 50), 100)
+        timed(lambda K=K, small=small: mm.fit(small, K, n_jobs=1))
+        BradleyTerry().fit(small)
+    rows = []
+    films = (films_case(options.data, n) for n in FILMS) if options.data else ()
+    for case in (*planted_cases(options.comparisons), *films):
+        rows.append(row_of(case))
+        print(rows[-1], flush=True)
+    save("cpu_seconds", {"about": about(), "rows": rows}, folder)
 
 
 if __name__ == "__main__":

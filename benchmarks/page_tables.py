@@ -1,5 +1,6 @@
 """The tables of docs/benchmarks.md, one function a section: ratios, and whether goals are met."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -204,6 +205,37 @@ def starting_table(result: Result) -> str:
         ],
     )
     return f"{first}\n{second}"
+
+
+# products: what full fits of so many comparisons may take
+_MOST_PRODUCTS = {1_000_000: 90, 10_000_000: 60}
+
+
+def cpu_table(result: Result) -> str:
+    """Fits on one thread in units of a product."""
+    head = ["data", "K", "components alone", "with the predictor", "error", "goal"]
+    rows = [_cpu_row(row) for row in result["rows"]]
+    ratios = {
+        row["name"]: row["seconds"] / row["bradley_terry_seconds"]
+        for row in result["rows"]
+        if "bradley_terry_seconds" in row
+    }
+    beside = (f"\n{name}: {number(each)} times Bradley–Terry.\n" for name, each in ratios.items())
+    return table(head, rows) + "".join(beside)
+
+
+def _cpu_row(row: Result) -> list[str]:
+    products = row["seconds"] / row["product_seconds"]
+    whole = row.get("seconds_with_predictor", math.nan) / row["product_seconds"]
+    goal = _MOST_PRODUCTS.get(round(row["comparisons"], -5)) if row["n_components"] > 1 else None
+    return [
+        row["name"],
+        str(row["n_components"]),
+        number(products),
+        "" if math.isnan(whole) else number(whole),
+        f"{row['error']:.2g}" if "error" in row else "",
+        _goal(products <= goal, f"≤ {goal}") if goal else "",
+    ]
 
 
 def readers_table(result: Result) -> str:

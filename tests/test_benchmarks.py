@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
@@ -15,6 +16,7 @@ from scipy.special import psi
 
 import mallowmix as mm
 from benchmarks import (
+    cpu_seconds,
     floor,
     foldin,
     growth,
@@ -564,6 +566,29 @@ def test_the_table_of_starting_by_hand():
         {"commands": commands, "compiling": {"fit": {"seconds": 8, "kernels": 7}}}
     )
     assert "| `show` | 1.2 | 51 MB |" in text and "| `fit` | 16 | 7 |" in text
+
+
+def test_the_table_of_one_core_by_hand():
+    mixed = {"name": "many", "comparisons": 1_000_010, "n_components": 10, "error": 0.00012}
+    mixed |= {"product_seconds": 0.02, "seconds": 2.0, "seconds_with_predictor": 5.0}
+    one = {"name": "one", "comparisons": 10, "n_components": 1, "error": 0.0}
+    one |= {"product_seconds": 0.1, "seconds": 1.0, "bradley_terry_seconds": 0.5}
+    text = page_tables.cpu_table({"rows": [mixed, one]})
+    assert "| many | 10 | 100 | 250 | 0.00012 | ≤ 90: not met |" in text
+    assert "| one | 1 | 10 |  | 0 |  |" in text and "one: 2 times Bradley–Terry." in text
+
+
+@pytest.mark.slow
+def test_cpu_seconds_of_a_small_population(tmp_path, monkeypatch):
+    monkeypatch.setattr(cpu_seconds, "MIXED", replace(TINY, per_user=20))
+    monkeypatch.setattr(cpu_seconds, "ONE", replace(TINY, n_components=1, per_user=2))
+    cpu_seconds.main(["--comparisons", "1000"], tmp_path)
+    mixed, one = load("cpu_seconds", tmp_path)["rows"]
+    assert mixed["comparisons"] == 1000 and one["comparisons"] == 20_000
+    for row in (mixed, one):
+        assert row["seconds_with_predictor"] > row["seconds"] > row["product_seconds"] > 0
+        assert 0 <= row["error"] < 0.5
+    assert one["bradley_terry_seconds"] > 0 and "bradley_terry_seconds" not in mixed
 
 
 @pytest.mark.slow

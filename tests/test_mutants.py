@@ -219,7 +219,7 @@ def test_what_a_fixture_calls_counts_for_each_test_that_uses_it(toy, tmp_path):
 
 @pytest.mark.slow
 def test_a_map_is_made_again_when_a_module_that_its_tests_import_has_changed(toy, tmp_path):
-    files, maps = toy.test_files(), tmp_path / "maps"
+    files, maps = toy.test_files(("toy",)), tmp_path / "maps"
 
     def made():
         before = {file: file.stat().st_mtime_ns for file in maps.glob("*.json")}

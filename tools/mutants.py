@@ -35,8 +35,11 @@ COLLECT = 0.1  # seconds to collect one more file
 class Run:
     """Rows of a results file by what was run and what it was run on; missing ones are added."""
 
-    def __init__(self, project: Project, results: Path, cache: Path) -> None:
+    def __init__(
+        self, project: Project, results: Path, cache: Path, parts: tuple[str, ...] = ()
+    ) -> None:
         self.project, self.results = project, results
+        self.parts = parts or (project.package,)
         self.calls = Calls(project.root, project.modules, cache)
         text = results.read_text(encoding="utf-8") if results.exists() else ""
         text = text[: text.rfind("\n") + 1]  # the last line may be cut
@@ -52,7 +55,7 @@ class Run:
 
         New ones come before survivors whose tests have changed.
         """
-        files = self.project.test_files()
+        files = self.project.test_files(self.parts)
         for n, (file, tests) in enumerate(self.calls.make(files, jobs), 1):
             print(f"\r{n} of {len(files)} test files: {file} has {tests} tests\x1b[K", end="")
         print()
@@ -249,7 +252,7 @@ def main(arguments: list[str] | None = None) -> None:
     files = [each for each in sorted(project.modules.items()) if each[0].startswith(wanted)]
     mutants = [mutant for name, file in files for mutant in mutants_of(name, file.read_bytes())]
     sample = sample_of(mutants, given.seed, given.sample)
-    tried = Run(project, given.results, given.cache)
+    tried = Run(project, given.results, given.cache, tuple(f"mallowmix.{part}" for part in CORE))
     rows = tried.all(sample, given.jobs, given.minutes)
     first = figures([tried.first[row["id"]] for row in rows])["all"]
     lines = list(summary(rows))

@@ -42,9 +42,13 @@ class Project:
             seen |= level
             level = {name for name, used in self._used.items() if used & level} - seen
 
-    def test_files(self) -> list[str]:
-        """Those that need no server, browser or tool."""
-        return [name for name, used in self._tests.items() if not any(map(_OTHER.match, used))]
+    def test_files(self, parts: tuple[str, ...]) -> list[str]:
+        """Those that use a module of these parts, and need no server, browser or tool."""
+        return [
+            name
+            for name, used in self._tests.items()
+            if not any(map(_OTHER.match, used)) and any(each.startswith(parts) for each in used)
+        ]
 
     def naming(self, function: str) -> set[str]:
         """Test files in which the name of a function stands."""
