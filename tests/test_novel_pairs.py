@@ -136,6 +136,8 @@ def test_e1_the_printed_distance_of_a_row_to_itself_is_not_zero():
     rows = E.rows(candidates)
     printed = [np.linalg.norm(row - 2 * row) for row in rows]
     assert min(printed) > 0.5
+    least = min(np.linalg.norm(row - 2 * other) for row in rows for other in rows)
+    assert least == pytest.approx(5.4, abs=0.05)
     ours = Distances(E, candidates).between(np.arange(len(candidates)))
     np.testing.assert_allclose(np.diag(ours), 0, atol=1e-12)
     Bbar = E.Bbar[candidates]

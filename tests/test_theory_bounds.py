@@ -308,6 +308,13 @@ def test_erratum_22_the_printed_distance_of_novel_rows_is_too_small():
     assert m.rho_max <= math.sqrt(2) * m.sigma_max
 
 
+def test_erratum_22_the_largest_singular_value_grows_with_the_pairs():
+    """σ_max(Y) ≥ √(W/K) where R̄ = I and the rows of B̄ sum to 1."""
+    for W in (50, 500):
+        B_bar = np.random.default_rng(W).dirichlet(np.ones(4), W)
+        assert np.linalg.svd(B_bar, compute_uv=False)[0] >= math.sqrt(W / 4)
+
+
 # --- Theorem 2 ------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-NUMBER = re.compile(r"(?<![\w.])[−-]?\d*\.\d{2,}(?!\w|\.\d)|\d+(?:\.\d+)? ?%")
+NUMBER = re.compile(r"(?<![\w.])[−-]?\d*\.\d+(?!\w|\.\d)(?: ?%)?|\d+(?:\.\d+)? ?%")
 _ANY_NUMBER = re.compile(r"(?<![\w.])[−+-]?(?:\d[\d,_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?")
 Row = dict[str, Any]
 

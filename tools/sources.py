@@ -20,9 +20,10 @@ from typing import Any, NamedTuple
 from tools.result_values import NUMBER, is_backed, values_of
 
 Entry = dict[str, Any]
-# levels of intervals and versions of programs are no results
+# levels of intervals, versions of programs and numbers of propositions are no results
 _NO_RESULT = re.compile(
     r"\d\d ?%(?=\)? (?:confidence )?intervals?)|(?:[Pp]ython|version) \d[\d.]*(?: or \d[\d.]*)?"
+    r"|Proposition \d\.\d"
 )
 
 
