@@ -13,6 +13,8 @@ from mallowmix.paper.footnote import run as footnote
 from mallowmix.paper.provenance import changed_modules, code_hash, run_record
 from mallowmix.paper.result_log import add_run, runs_file
 from tools import claims
+from tools.result_values import NUMBER
+from tools.sources import unbacked_numbers
 
 CLAIMS = """
 [m4_10]
@@ -224,6 +226,14 @@ def test_every_number_of_this_repository_has_a_source():
 
 
 LOOKED_UP = ("differs", "unknown", "no source")
+
+
+def test_which_numbers_need_a_source():
+    """Decimals and percentages; versions, numbers of propositions and whole numbers do not."""
+    text = "1.5 of 30 (25.8, −.03; 70.1 % and 90%), v2.1, 3.11.7"
+    assert NUMBER.findall(text) == ["1.5", "25.8", "−.03", "70.1 %", "90%"]
+    page, block = "a.md", "Proposition 2.1 of Python 3.11: a 95% interval, 3.4 of them."
+    assert [each.number for each in unbacked_numbers(page, block, block, [], Path())] == ["3.4"]
 
 
 def test_what_a_module_does_has_a_hash():
