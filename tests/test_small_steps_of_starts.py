@@ -86,3 +86,27 @@ def test_chains_that_agree_count_the_same_and_their_weights_sum_to_one(monkeypat
     found = mm.posterior_intervals(sample)
     assert found.converged and given[0][1]
     assert given[0][0].tolist() == [0.5, 0.5] == found.chain_weights.tolist()
+
+
+def test_progress_of_the_posterior_counts_every_step_of_all_chains():
+    data, seen = mm.load_dishes(n_users=6).comparisons, []
+    mm.sample_posterior(
+        data, 1, n_chains=2, n_warmup=3, n_draws=4, thin=3, n_jobs=1,
+        progress=lambda *step: seen.append(step),
+    )  # fmt: skip
+    assert seen[-1] == ("posterior", 2 * (3 + 4 * 3), 2 * (3 + 4 * 3)) and len(seen) == 30
+
+
+def test_intervals_of_weights_of_several_users_have_means_that_sum_to_one():
+    dishes = mm.load_dishes(n_users=5)
+    found = mm.weight_intervals(dishes.model, dishes.comparisons, n_draws=20)
+    alone = mm.weights(dishes.model, dishes.comparisons)
+    np.testing.assert_allclose(np.asarray(found.mean).sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.asarray(found.mean), np.asarray(alone), atol=1e-9)
+
+
+def test_ten_draws_are_the_least_for_a_ranking():
+    dishes = mm.load_dishes(n_users=2)
+    assert len(mm.rank(dishes.model, dishes.comparisons, n_draws=10)) == 2
+    with pytest.raises(OptionError, match="n_draws"):
+        mm.rank(dishes.model, dishes.comparisons, n_draws=9)
