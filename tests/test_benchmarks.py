@@ -199,6 +199,9 @@ def results(tmp_path_factory):
         readers.measure(readers.Sizes(rows=2000, users=50, repeats=1, raters=50), silent),
         folder,
     )
+    one = {"name": "few", "comparisons": 600, "n_components": 2, "error": 0.1}
+    one |= {"product_seconds": 0.01, "seconds": 0.3}
+    save("cpu_seconds", {"about": about(), "rows": [one]}, folder)
     sizes = growth.Sizes(
         TINY, comparisons=(600, 3000), items=(6,), comparisons_for_items=600, repeats=1
     )

@@ -569,3 +569,12 @@ def test_a_closed_stdout_is_one_sentence(closed):
     if closed == "stdout":
         assert done.stderr.startswith("Error: The standard output is closed")
         assert done.stderr.count("\n") == 1
+
+
+def test_too_little_memory_for_arrow_is_an_error_and_not_the_end(tmp_path, monkeypatch):
+    """Arrow ends the process where it finds none: so that is asked for before it is called."""
+    path = tmp_path / "votes.csv"
+    path.write_text("user,winner,loser\nu,a,b\n")
+    monkeypatch.setattr("mallowmix.readers.csv_files._ROOM", 1 << 62)
+    with pytest.raises(MemoryError):
+        mm.read(path)

@@ -2,8 +2,9 @@
 
 On the kind of CPU that they were recorded on, φ and α agree to six digits. On another kind single
 operations are rounded differently, and Monte-Carlo EM draws other numbers from there on: φ and α
-then
-agree to .02, and the rankings are the same.
+then agree to .02, and the rankings are the same. Full fits average over fewer cycles than the first
+version did, where more of them change nothing but by chance: they agree to .02 on any CPU, and to
+six digits with what was recorded when that became so.
 """
 
 import json
@@ -16,9 +17,12 @@ import pytest
 
 import mallowmix as mm
 
-RECORDED = json.loads((Path(__file__).parent / "data" / "numbers_first_version.json").read_text())
+DATA = Path(__file__).parent / "data"
+RECORDED = json.loads((DATA / "numbers_first_version.json").read_text())
+FEWER_CYCLES = json.loads((DATA / "numbers_fewer_cycles.json").read_text())
 SAME_CPU = llvmlite.binding.get_host_cpu_name() == "neoverse-n1"
-TOLERANCE = {"rtol": 1e-6, "atol": 0} if SAME_CPU else {"rtol": 0, "atol": 0.02}
+NEAR = {"rtol": 0, "atol": 0.02}
+TOLERANCE = {"rtol": 1e-6, "atol": 0} if SAME_CPU else NEAR
 
 FITS = {
     "dishes-none": lambda c: mm.fit(
@@ -50,7 +54,12 @@ def test_the_numbers_are_those_of_the_first_version(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mm.errors.FitWarning)
         found = FITS[name](mm.load_dishes().comparisons)
-    recorded = RECORDED[name]
+    check(found, RECORDED[name], NEAR if name in FEWER_CYCLES else TOLERANCE)
+    if SAME_CPU and name in FEWER_CYCLES:
+        check(found, FEWER_CYCLES[name], TOLERANCE)
+
+
+def check(found, recorded, tolerance):
     assert found.sigma.tolist() == recorded["sigma"]
-    np.testing.assert_allclose(found.phi, recorded["phi"], **TOLERANCE)
-    np.testing.assert_allclose(found.alpha, recorded["alpha"], **TOLERANCE)
+    np.testing.assert_allclose(found.phi, recorded["phi"], **tolerance)
+    np.testing.assert_allclose(found.alpha, recorded["alpha"], **tolerance)

@@ -25,6 +25,7 @@ from mallowmix.readers.text_format import (
 )
 
 _BLOCK = 1 << 20
+_ROOM = 16 << 20  # bytes of memory: Arrow ends the process where it finds too few for its blocks
 _AS_IT_IS = TextFormat()
 
 
@@ -93,6 +94,7 @@ def _check_text(dialect: TextDialect) -> None:
 
 def _read(dialect: TextDialect, names: list[str], wanted: list[str]) -> pa.Table:
     """Read the wanted columns as text; numbers are made later, where their line is known."""
+    bytearray(_ROOM)  # a MemoryError here, and not the end of the process
     try:
         with open_bytes(dialect.path) as file:
             return pa_csv.read_csv(
