@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-_OTHER = re.compile(r"tools\b|benchmarks\.(web|fault)|.*\b(browser|web_process)\b")
+# a process of its own does not see a mutant
+_OTHER = re.compile(r"tools\b|subprocess\b|benchmarks\.(web|fault)|.*\b(browser|web_process)\b")
 
 
 class Project:
@@ -43,7 +44,7 @@ class Project:
             level = {name for name, used in self._used.items() if used & level} - seen
 
     def test_files(self, parts: tuple[str, ...]) -> list[str]:
-        """Those that use a module of these parts, and need no server, browser or tool."""
+        """Those that use a module of these parts, and start no server, browser, tool or process."""
         return [
             name
             for name, used in self._tests.items()
