@@ -12,6 +12,7 @@ the films of MovieLens. The predictor is left out of the largest.
 import argparse
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,8 +90,8 @@ def main(arguments: list[str] | None = None, folder: Path = RESULTS) -> None:
         timed(lambda K=K, small=small: mm.fit(small, K, n_jobs=1))
         BradleyTerry().fit(small)
     rows = []
-    films = (films_case(options.data, n) for n in FILMS) if options.data else ()
-    for case in (*planted_cases(options.comparisons), *films):
+    films = [films_case(options.data, n) for n in FILMS] if options.data else []
+    for case in chain(planted_cases(options.comparisons), films):  # one large population at a time
         rows.append(row_of(case))
         print(rows[-1], flush=True)
     save("cpu_seconds", {"about": about(), "rows": rows}, folder)

@@ -94,7 +94,7 @@ def _check_text(dialect: TextDialect) -> None:
 
 def _read(dialect: TextDialect, names: list[str], wanted: list[str]) -> pa.Table:
     """Read the wanted columns as text; numbers are made later, where their line is known."""
-    bytearray(_ROOM)  # a MemoryError here, and not the end of the process
+    bytes(_ROOM)  # a MemoryError here, and not the end of the process; it touches no memory
     try:
         with open_bytes(dialect.path) as file:
             return pa_csv.read_csv(

@@ -109,7 +109,7 @@ def _where_from() -> list[sa.Column]:
 
 
 def _first(connection: sa.Connection) -> None:
-    """Version 1: its votes did not say which model had asked."""
+    """Version 1: its votes did not say which model had chosen the question."""
     tables = sa.MetaData()
     define(tables, 1)
     tables.create_all(connection)
