@@ -31,7 +31,13 @@ from mallowmix.learn.utilities.initial_loadings import InitialUtilities, _leadin
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.learn.utilities.utilities_pass import UtilitiesParameters, utilities_pass
 from mallowmix.model.fit_options import SpectralOptions
-from mallowmix.numerics.laplace import _derivatives, _log_joint, local_items, posterior_mode
+from mallowmix.numerics.laplace import (
+    _derivatives,
+    _log_joint,
+    local_items,
+    local_prior,
+    posterior_mode,
+)
 from planted import planted
 
 
@@ -341,44 +347,52 @@ def test_the_first_variance_is_a_third_of_the_one_that_explains_most(monkeypatch
 def test_the_joint_density_of_utilities_and_its_derivatives():
     winner, loser = np.array([0, 2, 1]), np.array([1, 0, 0])
     weight, offset = np.array([1.0, 0.5, 2.0]), np.array([0.3, -2.0, 1.0])
-    A = np.random.default_rng(0).normal(size=(3, 3))
-    precision, d = A @ A.T + np.eye(3), np.array([0.4, -0.7, 3.0])
+    random = np.random.default_rng(0)
+    V, psi, d = random.normal(size=(3, 2)), np.array([0.5, 1.5, 0.8]), np.array([0.4, -0.7, 3.0])
+    prior, x = local_prior(V, psi, np.arange(3)), np.r_[d, 0.3, -0.6]
 
-    def value(d):
-        return weight @ log_expit(offset + d[winner] - d[loser]) - d @ precision @ d / 2
+    def value(x):
+        """Of d and z together."""
+        d, z = x[:3], x[3:]
+        answers = weight @ log_expit(offset + d[winner] - d[loser])
+        return answers - ((d - V @ z) ** 2 / psi).sum() / 2 - z @ z / 2
 
-    pull, g, P = np.empty(3), np.zeros(3), np.empty((3, 3))
-    found = _log_joint(winner, loser, weight, offset, d, precision, pull)
-    assert found == pytest.approx(value(d)) and pull == pytest.approx(precision @ d)
-    _derivatives(winner, loser, weight, offset, d, precision, g, P)
-    h = 1e-4 * np.eye(3)
-    slopes = [(value(d + e) - value(d - e)) / 2e-4 for e in h]
-    assert g - pull == pytest.approx(slopes, rel=1e-6)
+    pull, g, P = np.empty(3), np.zeros(5), np.empty((5, 5))
+    found = _log_joint(winner, loser, weight, offset, d, prior, pull)
+    best = np.linalg.solve(np.eye(2) + V.T @ (V / psi[:, None]), V.T @ (d / psi))  # z given d
+    assert found == pytest.approx(value(np.r_[d, best]))
+    _derivatives(winner, loser, weight, offset, d, prior, g, P)
+    h = 1e-4 * np.eye(5)
+    slopes = [(value(np.r_[d, best] + e) - value(np.r_[d, best] - e)) / 2e-4 for e in h]
+    assert np.r_[g[:3] - pull, 0, 0] == pytest.approx(slopes, rel=1e-6, abs=1e-6)
     curvature = [
         [
-            (value(d + e + f) - value(d + e - f) - value(d - e + f) + value(d - e - f)) / 4e-8
+            (value(x + e + f) - value(x + e - f) - value(x - e + f) + value(x - e - f)) / 4e-8
             for f in h
         ]
         for e in h
     ]
-    assert pytest.approx(-np.array(curvature), rel=1e-4) == P
+    assert pytest.approx(-np.triu(curvature), rel=1e-4, abs=1e-5) == np.triu(P)
 
 
 @pytest.mark.parametrize("start", [0.0, 30.0, -30.0])
 def test_a_mode_is_found_from_far_away(start):
     winner, loser, offset = np.array([0, 0]), np.array([1, 1]), np.array([1.0, 1.0])
-    weight, precision, P = np.array([3.0, 2.0]), np.eye(2) / 4, np.empty((2, 2))
-    d = np.array([start, -start])
-    posterior_mode(winner, loser, weight, offset, precision, 2 * np.log(4), d, P, 1e-8)
+    weight, P = np.array([3.0, 2.0]), np.empty((2, 2))
+    prior, d = (
+        local_prior(np.empty((2, 0)), np.full(2, 4.0), np.arange(2)),
+        np.array([start, -start]),
+    )
+    posterior_mode(winner, loser, weight, offset, prior, d, P, 1e-8)
     slope = 5 * expit(-(1 + d[0] - d[1]))
     assert d / 4 == pytest.approx([slope, -slope], rel=1e-5)
 
 
 def test_items_of_one_user_are_numbered_and_the_work_space_is_left_clean():
-    number = np.full(6, -1)
-    items, winner, loser = local_items(np.array([4 * 6 + 1, 1 * 6 + 5, 4 * 6 + 5]), 6, number)
-    assert items.tolist() == [4, 1, 5] and number.tolist() == [-1] * 6
-    assert items[winner].tolist() == [4, 1, 4] and items[loser].tolist() == [1, 5, 5]
+    number, pairs = np.full(6, -1), np.array([4 * 6 + 1, 1 * 6 + 5, 4 * 6 + 5, 5 * 6 + 0])
+    items, winner, loser = local_items(pairs, 6, number)
+    assert items.tolist() == [0, 4, 1, 5] and number.tolist() == [-1] * 6
+    assert items[winner].tolist() == [4, 1, 4, 5] and items[loser].tolist() == [1, 5, 5, 0]
 
 
 @pytest.mark.parametrize("chosen", [None, False, True])

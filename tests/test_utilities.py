@@ -4,6 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import mallowmix as mm
 from mallowmix.engine import Block, ThreadEngine
@@ -16,7 +18,13 @@ from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.learn.utilities.utilities_em import utilities_path
 from mallowmix.learn.utilities.utilities_pass import UtilitiesParameters, utilities_pass
 from mallowmix.numerics.cholesky import factorise, inverse, log_determinant, solve
-from mallowmix.numerics.laplace import TOL, local_prior, posterior_mode
+from mallowmix.numerics.laplace import (
+    TOL,
+    local_items,
+    local_prior,
+    mean_factors,
+    posterior_mode,
+)
 
 
 def block_of(users: list[list[tuple[int, int]]], Q: int) -> Block:
@@ -68,25 +76,32 @@ def test_cholesky_against_the_library(n):
     assert np.allclose(inverse(U), np.linalg.inv(A))
 
 
+def dense_precision(prior):
+    """S⁻¹ of a person's items, from the parts of the prior."""
+    precision, F, B, _, _ = prior
+    return np.diag(precision) - F @ np.linalg.solve(B, F.T)
+
+
 @pytest.mark.slow
 def test_the_prior_of_some_items_against_its_matrix():
-    V, precision, log_det, R, B_inverse = local_prior(LOADINGS, VARIANCES, np.array([2, 0]))
-    own = S[np.ix_([2, 0], [2, 0])]
-    assert np.allclose(precision, np.linalg.inv(own))
-    assert np.isclose(log_det, np.linalg.slogdet(own)[1])
-    assert np.allclose(R, np.linalg.solve(own, V))  # the regression of z on d
-    assert np.allclose(B_inverse, np.eye(3) - V.T @ np.linalg.solve(own, V))
+    precision, F, B, root, log_det = prior = local_prior(LOADINGS, VARIANCES, np.array([2, 0]))
+    own, V = S[np.ix_([2, 0], [2, 0])], LOADINGS[[2, 0]]
+    assert np.allclose(dense_precision(prior), np.linalg.inv(own))
+    assert np.isclose(log_det + np.linalg.slogdet(B)[1], np.linalg.slogdet(own)[1])
+    assert np.allclose(np.triu(root).T @ np.triu(root), B)
+    d = np.array([0.4, -1.3])
+    assert np.allclose(mean_factors(d, F, root), V.T @ np.linalg.solve(own, d))  # z given d
+    assert np.allclose(np.linalg.inv(B), np.eye(3) - V.T @ np.linalg.solve(own, V))
+    assert np.allclose(precision, 1 / VARIANCES[[2, 0]]) and np.allclose(F, V * precision[:, None])
 
 
 @pytest.mark.slow
 def test_laplace_against_quadrature():
     winner, loser = np.array(ANSWERS).T
     offset = MEAN[winner] - MEAN[loser]
-    _, precision, log_det, _, _ = local_prior(LOADINGS, VARIANCES, np.arange(3))
-    d, factor = np.zeros(3), np.empty((3, 3))
-    evidence = posterior_mode(
-        winner, loser, np.ones(len(ANSWERS)), offset, precision, log_det, d, factor, TOL
-    )
+    prior = local_prior(LOADINGS, VARIANCES, np.arange(3))
+    d, factor = np.zeros(3), np.empty((6, 6))
+    evidence = posterior_mode(winner, loser, np.ones(len(ANSWERS)), offset, prior, d, factor, TOL)
     gradient = np.zeros(3)
     for row in range(len(ANSWERS)):
         rest = 1 / (1 + np.exp(offset[row] + d[winner[row]] - d[loser[row]]))
@@ -96,18 +111,63 @@ def test_laplace_against_quadrature():
     assert np.abs(np.linalg.solve(S, d) - gradient).max() < 1e-4  # the mode's equation
     assert abs(evidence - exact) < 0.04  # Laplace is a little low
     assert np.abs(MEAN + d - centre).max() < 0.05
-    assert np.abs(inverse(factor) - spread).max() < 0.06
+    assert np.abs(inverse(factor)[:3, :3] - spread).max() < 0.06
+
+
+def laplace_of(pairs, n_items, loadings, variances, weight):
+    """d, the factor, evidence and items of one person, whose means are all 0."""
+    items, winner, loser = local_items(np.array(pairs), n_items, np.full(n_items, -1))
+    prior = local_prior(loadings, variances, items)
+    size = len(items) + loadings.shape[1]
+    d, P = np.zeros(len(items)), np.empty((size, size))
+    rows = winner, loser, weight, np.zeros(len(pairs))
+    evidence = posterior_mode(*rows, prior, d, P, 1e-9)
+    return items, winner, loser, d, P, evidence
+
+
+@given(st.integers(2, 12), st.integers(0, 3), st.integers(1, 40), st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_laplace_of_few_and_many_comparisons_is_that_of_the_whole_matrix(Q, r, n, seed):
+    """S⁻¹ + H as a full matrix of d alone, whatever zeros the factor of (d, z) has."""
+    random = np.random.default_rng(seed)
+    V, psi = random.standard_normal((Q, r)), random.uniform(0.1, 2, Q)
+    first = random.integers(0, Q, n)
+    pairs = first * Q + (first + random.integers(1, Q, n)) % Q
+    weight = random.uniform(0.2, 2, n)
+    items, winner, loser, d, P, evidence = laplace_of(pairs, Q, V, psi, weight)
+    own = (V @ V.T + np.diag(psi))[np.ix_(items, items)]
+    D = np.eye(len(items))[winner] - np.eye(len(items))[loser]
+    p = 1 / (1 + np.exp(-D @ d))
+    precision = np.linalg.inv(own) + D.T @ (D * (weight * p * (1 - p))[:, None])
+    assert np.allclose(np.linalg.solve(own, d), D.T @ (weight * (1 - p)), atol=1e-6)
+    covariance = inverse(P)
+    assert np.allclose(covariance[: len(d), : len(d)], np.linalg.inv(precision), atol=1e-6)
+    regression = np.linalg.solve(own, V[items])  # of z on d
+    assert np.allclose(covariance[: len(d), len(d) :], np.linalg.inv(precision) @ regression)
+    joint = weight @ np.log(p) - d @ np.linalg.solve(own, d) / 2
+    dets = np.linalg.slogdet(precision)[1] + np.linalg.slogdet(own)[1]
+    assert np.isclose(evidence, joint - dets / 2, atol=1e-6)
+    times = np.bincount(np.r_[winner, loser])
+    assert (np.diff(times) >= 0).all()  # compared least often first
+
+
+def test_a_factor_of_few_comparisons_has_few_numbers():
+    """A chain of 40 items, each compared with the next: eliminated in order, it fills nothing."""
+    Q = 40
+    pairs = np.arange(Q - 1) * Q + np.arange(1, Q)
+    *_, P, _ = laplace_of(pairs, Q, np.ones((Q, 1)), np.ones(Q), np.ones(Q - 1))
+    assert np.count_nonzero(np.triu(P)) <= 4 * (Q + 1)
 
 
 def test_a_rough_mode_is_off_by_the_square_of_the_last_step():
     winner, loser = np.array(ANSWERS).T
     offset = MEAN[winner] - MEAN[loser]
-    _, precision, log_det, _, _ = local_prior(LOADINGS, VARIANCES, np.arange(3))
+    prior = local_prior(LOADINGS, VARIANCES, np.arange(3))
     modes = []
     for tol in (1e-9, 0.1):
         d = np.array([0.9, -0.7, 0.5])
-        weight, factor = np.ones(len(ANSWERS)), np.empty((3, 3))
-        posterior_mode(winner, loser, weight, offset, precision, log_det, d, factor, tol)
+        weight, factor = np.ones(len(ANSWERS)), np.empty((6, 6))
+        posterior_mode(winner, loser, weight, offset, prior, d, factor, tol)
         modes.append(d)
     assert 0 < np.abs(modes[1] - modes[0]).max() < 0.1**2
 

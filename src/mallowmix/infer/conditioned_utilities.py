@@ -14,7 +14,7 @@ from mallowmix.engine import Block
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.cholesky import inverse
 from mallowmix.numerics.compiled import compiled
-from mallowmix.numerics.laplace import TOL, local_items, local_prior, posterior_mode
+from mallowmix.numerics.laplace import TOL, local_items, local_prior, mean_factors, posterior_mode
 from mallowmix.typing import Array
 
 _ROOM = 1 << 18  # numbers held for the users of one piece
@@ -100,21 +100,15 @@ def _condition(
             continue
         items, winner, loser = local_items(pair[rows], Q, number)
         q = len(items)
-        _, precision, log_det, R, B_inverse = local_prior(loadings, variances, items)
-        offset, z, d, U = np.empty(n), np.empty(r), np.empty(q), np.empty((q, q))
+        prior = local_prior(loadings, variances, items)
+        offset, d, U = np.empty(n), np.empty(q), np.empty((q + r, q + r))
         for k in range(K):
             for row in range(n):
                 offset[row] = means[k, items[winner[row]]] - means[k, items[loser[row]]]
             for x in range(q):
                 d[x] = 0.0
-            log_joint[m, k] += posterior_mode(
-                winner, loser, weight[rows], offset, precision, log_det, d, U, TOL
-            )
-            covariance = inverse(U)
-            for a in range(r):
-                z[a] = 0.0  # E z
-                for x in range(q):
-                    z[a] += R[x, a] * d[x]
+            log_joint[m, k] += posterior_mode(winner, loser, weight[rows], offset, prior, d, U, TOL)
+            covariance, z = inverse(U), mean_factors(d, prior[1], prior[3])
             for i in range(Q):
                 for a in range(r):
                     mean[m, k, i] += loadings[i, a] * z[a]
@@ -123,13 +117,11 @@ def _condition(
                 mean[m, k, items[x]] = means[k, items[x]] + d[x]
                 for y in range(q):
                     C[m, k, x, y] = covariance[x, y]
-                    for a in range(r):
-                        CR[m, k, x, a] += covariance[x, y] * R[y, a]
+                for a in range(r):
+                    CR[m, k, x, a] = covariance[x, q + a]
             for a in range(r):
                 for b in range(r):
-                    T[m, k, a, b] = B_inverse[a, b]
-                    for x in range(q):
-                        T[m, k, a, b] += R[x, a] * CR[m, k, x, b]
+                    T[m, k, a, b] = covariance[q + a, q + b]
 
 
 def logistic_of(x: Array) -> Array:

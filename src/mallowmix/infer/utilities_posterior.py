@@ -20,6 +20,7 @@ from mallowmix.engine import Block
 from mallowmix.infer.conditioned_utilities import Conditioned, condition, logistic_of
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.model.utilities_model import UtilitiesModel
+from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.randomness import Step, generator
 from mallowmix.typing import Array
 
@@ -170,26 +171,32 @@ def _variances(
     i: NDArray[Any],
     j: NDArray[Any],
 ) -> Array:
-    """(n, K) the variance of u_i − u_j, by which of the two the user compared."""
+    """(n, K) the variance of u_i − u_j."""
     out = np.empty((len(user), model.n_components))
-    known = given.at[user, i] >= 0, given.at[user, j] >= 0
-    both, none = known[0] & known[1], ~known[0] & ~known[1]
-    out[both] = given.known_variances(user[both], i[both], j[both])
-    V, psi = model.loadings, model.variances
-    u, a, b = user[none], i[none], j[none]
-    out[none] = _quadratic(given.T, u, V[a] - V[b]) + (psi[a] + psi[b])[:, None]
-    u, a, b = (of[~both & ~none] for of in (user, *np.where(known[0], (i, j), (j, i))))
-    x = given.at[u, a]
-    other = _quadratic(given.T, u, V[b]) + psi[b][:, None]
-    common = sum(given.CR[u, :, x, c] * V[b, c, None] for c in range(V.shape[1]))
-    out[~both & ~none] = given.C[u, :, x, x] + other - 2 * common
-    return np.maximum(out, 0.0)
+    sent = given.at, given.C, given.CR, given.T, model.loadings, model.variances
+    _add_up_variances(*map(unwritable, (*sent, user, i, j)), out)
+    return out
 
 
-def _quadratic(T: Array, user: NDArray[Any], x: Array) -> Array:
-    """(n, K) x Cov(z) xᵀ."""
-    total = np.zeros((len(x), T.shape[1]))
-    for a in range(x.shape[1]):
-        for b in range(x.shape[1]):
-            total += (x[:, a] * x[:, b])[:, None] * T[user, :, a, b]
-    return total
+@compiled
+def _add_up_variances(at, C, CR, T, V, psi, user, i, j, out):
+    """An item that was not compared is c · z + e, with its loadings c; one that was has no c."""
+    r = V.shape[1]
+    c = np.empty(r)
+    for n in range(len(user)):
+        m, x, y = user[n], at[user[n], i[n]], at[user[n], j[n]]
+        for a in range(r):
+            c[a] = (V[i[n], a] if x < 0 else 0.0) - (V[j[n], a] if y < 0 else 0.0)
+        for k in range(out.shape[1]):
+            v = C[m, k, x, x] if x >= 0 else psi[i[n]]
+            v += C[m, k, y, y] if y >= 0 else psi[j[n]]
+            if x >= 0 and y >= 0:
+                v -= 2 * C[m, k, x, y]
+            for a in range(r):
+                for b in range(r):
+                    v += c[a] * T[m, k, a, b] * c[b]
+                if x >= 0:
+                    v += 2 * c[a] * CR[m, k, x, a]
+                if y >= 0:
+                    v -= 2 * c[a] * CR[m, k, y, a]
+            out[n, k] = max(v, 0.0)

@@ -1,20 +1,25 @@
 """Laplace's approximation for one person's utilities: a Gaussian prior and logistic answers.
 
-u = s + d with d ~ N(0, S), S = V Vᵀ + Ψ on the items that the person compared, and answers "i over
-j" with probability σ(u_i − u_j). With g the gradient and H the negative Hessian of the
-log-likelihood,
+u = s + d with d = V z + e on the items that the person compared, z ~ N(0, I), e ~ N(0, Ψ), and
+answers "i over j" with probability σ(u_i − u_j). With F = Ψ⁻¹ V, B = I + Vᵀ F, and h = w σ (1 − σ)
+of each answer in H, the negative Hessian of the log-likelihood, the precision of (d, z) is
 
-    mode        (S⁻¹ + H) step = g − S⁻¹ d                    (Newton)
-    covariance  C = (S⁻¹ + H)⁻¹
-    evidence    Σ log σ − ½ dᵀ S⁻¹ d − ½ log det(S⁻¹ + H) − ½ log det S
+    P = [ Ψ⁻¹ + H   −F ]
+        [ −Fᵀ        B ]
 
-d = V z + e has factors z ~ N(0, I). Given d, z is Gaussian with mean Rᵀ d and covariance B⁻¹, where
-B = I + Vᵀ Ψ⁻¹ V and R = Ψ⁻¹ V B⁻¹; and S⁻¹ = Ψ⁻¹ − R Vᵀ Ψ⁻¹ costs no inverse of S.
+    mode        of d by Newton's method, P (step, ·) = (g − S⁻¹ d, 0), where S = V Vᵀ + Ψ,
+                S⁻¹ d = Ψ⁻¹ (d − V z) at z = B⁻¹ Fᵀ d, the mean of the factors given d
+    covariance  of (d, z): P⁻¹
+    evidence    Σ log σ − ½ dᵀ S⁻¹ d − ½ log det P − ½ log det Ψ
+
+H has numbers only where the person compared two items. Without the factors, z, the matrix would
+have no zeros; with them the factor U of P has few, if items that were compared seldom come first
+and z last, and most persons compare most of their items once or twice.
 """
 
 import numpy as np
 
-from mallowmix.numerics.cholesky import factorise, inverse, log_determinant, solve
+from mallowmix.numerics.cholesky import factorise, log_determinant, solve
 from mallowmix.numerics.compiled import compiled
 
 MAX_ITER = 30
@@ -23,7 +28,7 @@ TOL = 1e-4  # of a step of Newton's method, after which the next would change no
 
 @compiled
 def local_items(pair, n_items, number):
-    """Number the items of one person.
+    """Number the items of one person, those compared least often first.
 
     Parameters
     ----------
@@ -41,18 +46,28 @@ def local_items(pair, n_items, number):
     winner, loser : (n,) arrays of int
         The rows, as indices into `items`.
     """
-    n = len(pair)
-    items, winner, loser = np.empty(2 * n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    q = 0
+    n, q = len(pair), 0
+    found, times = np.empty(2 * n, np.int64), np.zeros(2 * n, np.int64)
     for row in range(n):
         for item in (pair[row] // n_items, pair[row] % n_items):
             if number[item] < 0:
                 number[item] = q
-                items[q] = item
+                found[q] = item
                 q += 1
+            times[number[item]] += 1
+    first = np.zeros(n + 2, np.int64)  # where the items that were compared so often begin
+    for x in range(q):
+        first[times[x] + 1] += 1
+    for t in range(1, n + 2):
+        first[t] += first[t - 1]
+    items, winner, loser = np.empty(q, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    for x in range(q):
+        at = first[times[x]]
+        first[times[x]] += 1
+        items[at], number[found[x]] = found[x], at
+    for row in range(n):
         winner[row] = number[pair[row] // n_items]
         loser[row] = number[pair[row] % n_items]
-    items = items[:q].copy()
     for item in items:
         number[item] = -1
     return items, winner, loser
@@ -73,42 +88,46 @@ def local_prior(loadings, variances, items):
 
     Returns
     -------
-    V : (q, r) array
-        Their loadings.
-    precision : (q, q) array
-        S⁻¹.
+    precision : (q,) array
+        Ψ⁻¹.
+    F : (q, r) array
+        Ψ⁻¹ V.
+    B : (r, r) array
+        I + Vᵀ Ψ⁻¹ V, the precision of z, given d.
+    root : (r, r) array
+        Its Cholesky factor.
     log_det : float
-        log det S.
-    R : (q, r) array
-        The mean of z, given d, is Rᵀ d.
-    B_inverse : (r, r) array
-        The covariance of z, given d.
+        log det Ψ.
     """
     q, r = len(items), loadings.shape[1]
-    V, scaled, R = np.empty((q, r)), np.empty((q, r)), np.zeros((q, r))
-    B, precision, log_det = np.zeros((r, r)), np.zeros((q, q)), 0.0
+    precision, F, B, root = np.empty(q), np.empty((q, r)), np.zeros((r, r)), np.empty((r, r))
+    log_det = 0.0
     for x in range(q):
+        precision[x] = 1 / variances[items[x]]
         log_det += np.log(variances[items[x]])
         for a in range(r):
-            V[x, a] = loadings[items[x], a]
-            scaled[x, a] = V[x, a] / variances[items[x]]
-    for a in range(r):
-        B[a, a] = 1.0
-        for x in range(q):
-            for b in range(r):
-                B[a, b] += V[x, a] * scaled[x, b]
-    factorise(B)
-    log_det += log_determinant(B)
-    B_inverse = inverse(B)
+            F[x, a] = loadings[items[x], a] * precision[x]
     for x in range(q):
         for a in range(r):
-            for b in range(r):
-                R[x, b] += scaled[x, a] * B_inverse[a, b]
-        for y in range(q):
-            for a in range(r):
-                precision[x, y] -= R[x, a] * scaled[y, a]
-        precision[x, x] += 1.0 / variances[items[x]]
-    return V, precision, log_det, R, B_inverse
+            v = loadings[items[x], a]
+            for b in range(a, r):
+                B[a, b] += v * F[x, b]
+    for a in range(r):
+        B[a, a] += 1.0
+        for b in range(a, r):
+            root[a, b] = B[b, a] = B[a, b]
+    factorise(root)
+    return precision, F, B, root, log_det
+
+
+@compiled
+def mean_factors(d, F, root):
+    """Return the mean of z, given d: B⁻¹ Fᵀ d."""
+    z = np.zeros(F.shape[1])
+    for x in range(len(d)):
+        for a in range(len(z)):
+            z[a] += F[x, a] * d[x]
+    return solve(root, z)
 
 
 @compiled(inline="always")
@@ -126,15 +145,14 @@ def _log_logistic(x):
 
 
 @compiled
-def _log_joint(winner, loser, weight, offset, d, precision, pull):
+def _log_joint(winner, loser, weight, offset, d, prior, pull):
     """Σ w log σ(o + d_i − d_j) − ½ dᵀ S⁻¹ d; S⁻¹ d is written into `pull`."""
-    q, total = len(d), 0.0
-    for x in range(q):
-        pull[x] = 0.0
-    for y in range(q):  # S⁻¹ is symmetric: by rows, which lie side by side in memory
-        for x in range(q):
-            pull[x] += precision[y, x] * d[y]
-    for x in range(q):
+    precision, F, _, root, _ = prior
+    z, total = mean_factors(d, F, root), 0.0
+    for x in range(len(d)):
+        pull[x] = precision[x] * d[x]
+        for a in range(len(z)):
+            pull[x] -= F[x, a] * z[a]
         total -= 0.5 * d[x] * pull[x]
     for row in range(len(winner)):
         total += weight[row] * _log_logistic(offset[row] + d[winner[row]] - d[loser[row]])
@@ -142,12 +160,19 @@ def _log_joint(winner, loser, weight, offset, d, precision, pull):
 
 
 @compiled
-def _derivatives(winner, loser, weight, offset, d, precision, g, P):
-    """Add the gradient of the log-likelihood at d to g; P becomes S⁻¹ + H."""
-    q = len(d)
+def _derivatives(winner, loser, weight, offset, d, prior, g, P):
+    """Add the gradient of the log-likelihood at d to g; the upper triangle of P is written."""
+    precision, F, B, _, _ = prior
+    q, r = F.shape
     for x in range(q):
-        for y in range(q):
-            P[x, y] = precision[x, y]
+        for y in range(np.uint64(x + 1), np.uint64(q)):
+            P[x, y] = 0.0
+        P[x, x] = precision[x]
+        for a in range(r):
+            P[x, q + a] = -F[x, a]
+    for a in range(r):
+        for b in range(a, r):
+            P[q + a, q + b] = B[a, b]
     for row in range(len(winner)):
         i, j, w = winner[row], loser[row], weight[row]
         p = logistic(offset[row] + d[i] - d[j])
@@ -156,12 +181,11 @@ def _derivatives(winner, loser, weight, offset, d, precision, g, P):
         g[j] -= e
         P[i, i] += h
         P[j, j] += h
-        P[i, j] -= h
-        P[j, i] -= h
+        P[min(i, j), max(i, j)] -= h
 
 
 @compiled
-def posterior_mode(winner, loser, weight, offset, precision, log_det, d, P, tol):
+def posterior_mode(winner, loser, weight, offset, prior, d, P, tol):
     """Find the posterior mode by Newton's method with halved steps.
 
     Parameters
@@ -172,13 +196,13 @@ def posterior_mode(winner, loser, weight, offset, precision, log_det, d, P, tol)
         What each answer counts for.
     offset : (n,) array
         s_i − s_j of each answer.
-    precision, log_det
-        S⁻¹ and log det S, from `local_prior`.
+    prior : tuple
+        From `local_prior`.
     d : (q,) array
         Where to begin; the mode is written into it.
-    P : (q, q) array
-        The Cholesky factor of S⁻¹ + H is written into it: its `inverse` is the posterior
-        covariance.
+    P : (q + r, q + r) array
+        The Cholesky factor of the precision of (d, z) is written into it: its `inverse` is the
+        posterior covariance.
     tol : float
         The step after which Newton's method ends. The mode is then off by about its square.
 
@@ -188,18 +212,18 @@ def posterior_mode(winner, loser, weight, offset, precision, log_det, d, P, tol)
         The log evidence.
     """
     q = len(d)
-    pull, g, new_d = np.empty(q), np.empty(q), np.empty(q)
-    value = _log_joint(winner, loser, weight, offset, d, precision, pull)
+    pull, g, new_d = np.empty(q), np.zeros(len(P)), np.empty(q)
+    value = _log_joint(winner, loser, weight, offset, d, prior, pull)
     for _ in range(MAX_ITER):
         for x in range(q):
             g[x] = -pull[x]
-        _derivatives(winner, loser, weight, offset, d, precision, g, P)
+        _derivatives(winner, loser, weight, offset, d, prior, g, P)
         factorise(P)
         step, length, longest, new = solve(P, g), 1.0, 0.0, value
         for _ in range(12):
             for x in range(q):
                 new_d[x] = d[x] + length * step[x]
-            new = _log_joint(winner, loser, weight, offset, new_d, precision, pull)
+            new = _log_joint(winner, loser, weight, offset, new_d, prior, pull)
             if new >= value - 1e-10:
                 break
             length *= 0.5
@@ -209,4 +233,4 @@ def posterior_mode(winner, loser, weight, offset, precision, log_det, d, P, tol)
             longest = max(longest, abs(step[x]))
         if longest < tol:
             break
-    return value - 0.5 * (log_determinant(P) + log_det)
+    return value - 0.5 * (log_determinant(P) + prior[4])

@@ -120,11 +120,11 @@ def _moments(starts, pair, weight, user_weight, mean, variances, none, number, t
             continue
         items, winner, loser = local_items(pair[rows], len(mean), number)
         q = len(items)
-        _, precision, log_det, _, _ = local_prior(none, variances, items)
+        prior = local_prior(none, variances, items)
         offset, d, U = np.empty(n_rows), np.zeros(q), np.empty((q, q))
         for row in range(n_rows):
             offset[row] = mean[items[winner[row]]] - mean[items[loser[row]]]
-        posterior_mode(winner, loser, weight[rows], offset, precision, log_det, d, U, TOL)
+        posterior_mode(winner, loser, weight[rows], offset, prior, d, U, TOL)
         C = inverse(U)
         for x in range(q):
             n[items[x]] += user_weight[m]

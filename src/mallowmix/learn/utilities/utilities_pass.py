@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, reduce_step
 from mallowmix.model.utilities_model import UtilitiesModel
-from mallowmix.numerics.cholesky import inverse
+from mallowmix.numerics.cholesky import inverse_root
 from mallowmix.numerics.compiled import compiled, unwritable
-from mallowmix.numerics.laplace import local_items, local_prior, posterior_mode
+from mallowmix.numerics.laplace import local_items, local_prior, mean_factors, posterior_mode
 from mallowmix.typing import Array
 
 _LEAST_RESPONSIBILITY = 1e-6  # below it a component's share of a user is not added
@@ -140,15 +140,19 @@ def _sums(starts, pair, weight, user_weight, means, loadings, variances, log_sha
             continue
         items, winner, loser = local_items(pair[rows], Q, number)
         q, at = len(items), 2 * starts[m]
-        V, precision, log_det, R, B_inverse = local_prior(loadings, variances, items)
-        offset, U, X = np.empty(n), np.empty((K * q, q)), np.zeros((K + r, K + r))
+        prior, n_all = local_prior(loadings, variances, items), q + r
+        offset, U, X = np.empty(n), np.empty((K * n_all, n_all)), np.zeros((K + r, K + r))
+        V = np.empty((r, q))
+        for a in range(r):
+            for x in range(q):
+                V[a, x] = loadings[items[x], a]
         top = -np.inf
         for k in range(K):
             for row in range(n):
                 offset[row] = means[k, items[winner[row]]] - means[k, items[loser[row]]]
             share[k] = log_shares[k] + posterior_mode(
-                winner, loser, weight[rows], offset, precision, log_det, modes[k, at : at + q],
-                U[k * q : k * q + q], _ROUGH,
+                winner, loser, weight[rows], offset, prior, modes[k, at : at + q],
+                U[k * n_all : (k + 1) * n_all], _ROUGH,
             )  # fmt: skip
             top = max(top, share[k])
         scale = 0.0
@@ -161,10 +165,9 @@ def _sums(starts, pair, weight, user_weight, means, loadings, variances, log_sha
             share[k] *= user_weight[m] / scale
             total[k] += share[k]
             if share[k] >= _LEAST_RESPONSIBILITY:
-                _add(
-                    X, products, residuals, items, k, K, share[k], means[k], modes[k, at : at + q],
-                    inverse(U[k * q : k * q + q]), V, R, B_inverse,
-                )  # fmt: skip
+                W, d = inverse_root(U[k * n_all : (k + 1) * n_all]), modes[k, at : at + q]
+                z = mean_factors(d, prior[1], prior[3])
+                _add(X, products, residuals, items, k, share[k], means[k], V, d, z, W)
         for a in range(r):
             for b in range(r):
                 factors[a, b] += X[K + a, K + b]
@@ -177,32 +180,40 @@ def _sums(starts, pair, weight, user_weight, means, loadings, variances, log_sha
 
 
 @compiled
-def _add(X, products, residuals, items, k, K, share, mean, d, C, V, R, B_inverse):
-    """Add one user's moments under component k: to X those of x, to the others those of items."""
-    q, r = V.shape
-    z, CR, T = np.zeros(r), np.zeros((q, r)), np.zeros((r, r))  # E z, C R, Cov z
-    for x in range(q):
-        for a in range(r):
-            z[a] += R[x, a] * d[x]
-            for y in range(q):
-                CR[x, a] += C[x, y] * R[y, a]
+def _add(X, products, residuals, items, k, share, mean, V, d, z, W):
+    """Add one user's moments under component k: to X those of x, to the others those of items.
+
+    With W of `inverse_root`, the covariance of (d, z) is Wᵀ W; only the last rows of W, as many as
+    there are factors, have a part in that of z.
+    """
+    r, q = V.shape
+    K, T = len(X) - r, np.zeros((r, r))  # Cov z
+    zd, spread = np.zeros((r, q)), np.zeros(q)  # Cov(z, d), Var(d − V z)
+    for row in range(q):
+        for x in range(row + 1):
+            spread[x] += W[row, x] * W[row, x]
+    for row in range(r):
+        for a in range(row + 1):
+            w = W[q + row, q + a]
+            for b in range(row + 1):
+                T[a, b] += w * W[q + row, q + b]
+            for x in range(q):
+                zd[a, x] += w * W[q + row, x]
+        for x in range(q):
+            rest = W[q + row, x]
+            for a in range(row + 1):
+                rest -= W[q + row, q + a] * V[a, x]
+            spread[x] += rest * rest
     X[k, k] += share
     for a in range(r):
         X[k, K + a] += share * z[a]
         X[K + a, k] += share * z[a]
         for b in range(r):
-            for x in range(q):
-                T[a, b] += R[x, a] * CR[x, b]
-            T[a, b] += B_inverse[a, b]
             X[K + a, K + b] += share * (z[a] * z[b] + T[a, b])
     for x in range(q):
-        u = mean[items[x]] + d[x]
+        u, e = mean[items[x]] + d[x], d[x]
         products[items[x], k] += share * u
-        e, variance = d[x], C[x, x]
         for a in range(r):
-            products[items[x], K + a] += share * (u * z[a] + CR[x, a])
-            e -= V[x, a] * z[a]
-            variance -= 2 * V[x, a] * CR[x, a]
-            for b in range(r):
-                variance += V[x, a] * T[a, b] * V[x, b]
-        residuals[items[x]] += share * (e * e + variance)
+            products[items[x], K + a] += share * (u * z[a] + zd[a, x])
+            e -= V[a, x] * z[a]
+        residuals[items[x]] += share * (e * e + spread[x])
