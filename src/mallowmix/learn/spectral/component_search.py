@@ -28,6 +28,7 @@ def search_components(
     components: MallowsComponents,
     *,
     which: Iterable[int] | None = None,
+    enough: float = 0.0,
     n_jobs: int = 1,
 ) -> MallowsComponents:
     """Move components up the tabulated likelihood: σ_k by insertion search, then φ_k.
@@ -42,6 +43,8 @@ def search_components(
         The present components.
     which : iterable of int, optional
         Those to move; all unless given.
+    enough : float
+        When the search for a ranking may end, as in `insert_by_gap`.
     n_jobs : int
         How many components at the same time.
 
@@ -57,7 +60,7 @@ def search_components(
     def polish(k: int) -> tuple[NDArray[np.int32], float]:
         # memory goes from component to component; there are as many pieces as threads
         memory = unused.pop() if unused else np.empty(Q * Q * (2 * longest + 1), np.float32)
-        found = _polish(tables[k], components.sigma[k], float(components.phi[k]), memory)
+        found = _polish(tables[k], components.sigma[k], float(components.phi[k]), enough, memory)
         unused.append(memory)
         return found
 
@@ -69,13 +72,17 @@ def search_components(
 
 
 def _polish(
-    table: NDArray[np.float32], old: NDArray[np.int32], phi: float, memory: NDArray[np.float32]
+    table: NDArray[np.float32],
+    old: NDArray[np.int32],
+    phi: float,
+    enough: float,
+    memory: NDArray[np.float32],
 ) -> tuple[NDArray[np.int32], float]:
     Q, order = len(old), order_of(old)
     # the search numbers items by their positions: neighbours then lie side by side in memory
     first = np.arange(Q, dtype=np.int32)
     values = by_gap(table, Q, phi, numbers=old, memory=memory)
-    new = sigma_of(order[insert_by_gap(values, first, turns=old)])
+    new = sigma_of(order[insert_by_gap(values, first, turns=old, enough=enough)])
     before, after = gap_sums(table, old), gap_sums(table, new)
     better = likelihood(after, phi) >= likelihood(before, phi)  # gains were float32
     sigma, sums = (new, after) if better else (old, before)

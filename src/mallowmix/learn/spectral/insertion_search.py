@@ -1,9 +1,9 @@
 """Insertion search where the value of a pair depends on its gap alone.
 
-Single items move to their best positions until no move helps, or until every item was tried a
-hundred times. An item is taken out and put back at every position q. Its own pairs change, and the
-pairs with one item on either side of it end one position further apart. So with positions counted
-without the item, position q has the value
+Single items move to their best positions until no move helps, or those of a pass over all items
+help little, or every item was tried a hundred times. An item is taken out and put back at every
+position q. Its own pairs change, and the pairs with one item on either side of it end one position
+further apart. So with positions counted without the item, position q has the value
 
     own(q) + Σ_{s < q ≤ t} step(s, t),
 
@@ -27,6 +27,7 @@ def insert_by_gap(
     values: NDArray[np.floating],
     order: NDArray[np.int32],
     turns: NDArray[np.int32] | None = None,
+    enough: float = 0.0,
 ) -> NDArray[np.int32]:
     """Move items until no move raises the value of the order.
 
@@ -42,6 +43,9 @@ def insert_by_gap(
         Where to begin: items, best first.
     turns : (Q,) array of int32, optional
         The items in the order in which they are tried; 0 … Q − 1 unless given.
+    enough : float
+        The search also ends after a pass over all items that gained less than this part of what the
+        first pass gained. With 0 no move is left that helps.
 
     Returns
     -------
@@ -49,17 +53,23 @@ def insert_by_gap(
         Items, best first.
     """
     turns = np.arange(len(order), dtype=np.int32) if turns is None else turns
-    return _insert(np.ascontiguousarray(values), np.array(order, np.int32), turns)
+    return _insert(np.ascontiguousarray(values), np.array(order, np.int32), turns, float(enough))
 
 
 @compiled
-def _insert(values, order, turns):
+def _insert(values, order, turns, enough):
     Q = len(order)
     # differences of two numbers of the table, of its precision; their sums are of float64
     steps, sums, worth = np.zeros((2, Q, Q), values.dtype), np.zeros((2, Q + 1, Q)), np.empty(Q)
     _find_steps(values, order, np.int64(0), Q, steps, sums)
     turn = idle = 0
+    gained, first_gained = 0.0, 0.0
     while idle < Q and turn < _PASSES * Q:
+        if turn % Q == 0:
+            if turn > Q and gained < enough * first_gained:
+                break
+            first_gained = gained if turn == Q else first_gained
+            gained = 0.0
         position = 0
         while order[position] != turns[turn % Q]:
             position += 1
@@ -71,6 +81,7 @@ def _insert(values, order, turns):
                 best = q
         turn, idle = turn + 1, idle + 1
         if worth[best] > worth[position] + _LEAST:
+            gained += worth[best] - worth[position]
             _move(order, position, best)
             _find_steps(values, order, min(position, best), max(position, best) + 1, steps, sums)
             idle = 0

@@ -75,6 +75,7 @@ def by_gap(
     D, (win, lose) = gap_reach(n_items, phi), gap_probabilities(n_items, phi)
     # the spline's value at every gap is this matrix times its values at the nodes
     weights = _BASIS(_logit(np.concatenate([win[D:0:-1], lose[: D + 1]]))).T
+    weights = np.ascontiguousarray(weights, np.float32)  # as exact as what is kept of the product
     shape = (n_items, n_items, 2 * D + 1)
     size = math.prod(shape)
     if memory is None or len(memory) < size:
@@ -82,7 +83,7 @@ def by_gap(
     out = memory[:size].reshape(shape)
     out[np.arange(n_items), np.arange(n_items)] = 0
     for first in range(0, len(table), _PAIRS_AT_ONCE):
-        values = table[first : first + _PAIRS_AT_ONCE].astype(np.float64) @ weights
+        values = table[first : first + _PAIRS_AT_ONCE].astype(np.float32, copy=False) @ weights
         _put_pairs(values, first, numbers, out)
     return out
 

@@ -30,6 +30,7 @@ NO_FEWER = 0.7  # of the positions that moved in the cycle before: they move by 
 STILL = 2  # cycles in a row in which nothing moves: then averaging ends,
 AS_MANY, WINDOW = 0.9, 4  # or where as many move in the last cycles as in those before
 LEAST_GAIN = 0.15  # of a new draw in the averaged tables: older ones are forgotten
+SEARCHED = 0.1  # of what a search's first pass gained: the next cycle has other draws to follow
 DISCARDED = 2  # passes before α is estimated
 MOVE_TOGETHER = 2  # of the components that a user mixes
 
@@ -174,7 +175,11 @@ class _Run:
             which = range(group, len(self.alpha), n_groups)
             if self.move_sigma:
                 new = search_components(
-                    self.tables, self.components, which=which, n_jobs=self.engine.n_jobs
+                    self.tables,
+                    self.components,
+                    which=which,
+                    enough=SEARCHED,
+                    n_jobs=self.engine.n_jobs,
                 )
             else:
                 new = _with_phi(self.tables, self.components)
