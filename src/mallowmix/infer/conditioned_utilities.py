@@ -17,6 +17,7 @@ from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.laplace import TOL, local_items, local_prior, mean_factors, posterior_mode
 from mallowmix.typing import Array
 
+_ROUGH = 1e-2  # the step that ends Newton's method where modes under a like model are given
 _ROOM = 1 << 18  # numbers held for the users of one piece
 
 
@@ -64,13 +65,37 @@ class Conditioned(NamedTuple):
         return self.C[user, :, x, x] + self.C[user, :, y, y] - 2 * self.C[user, :, x, y]
 
 
-def condition(block: Block, model: UtilitiesModel) -> Iterator[Conditioned]:
-    """Condition on users' answers, a piece of the block at a time, to save memory."""
+def new_modes(block: Block, model: UtilitiesModel) -> Array:
+    """(K, n) zeros, for the modes of `condition`: no user has more items than twice their rows."""
+    return np.zeros((model.n_components, 2 * int(block.starts[-1] - block.starts[0])))
+
+
+def condition(
+    block: Block, model: UtilitiesModel, modes: Array | None = None
+) -> Iterator[Conditioned]:
+    """Condition on users' answers, a piece of the block at a time, to save memory.
+
+    Parameters
+    ----------
+    block : Block
+        The users' comparisons.
+    model : UtilitiesModel
+        The model.
+    modes : (K, n) array, optional
+        The posterior modes under a model like this one, from `new_modes` at first: Newton's method
+        begins there, ends sooner, and leaves the modes under this model.
+
+    Yields
+    ------
+    Conditioned
+    """
     (K, Q), r = model.means.shape, model.loadings.shape[1]
     starts = block.starts - block.starts[0]
     q = min(Q, 2 * int(np.diff(starts).max(initial=0)))
     piece = max(1, _ROOM // (K * (Q + q * q)))
     parameters = tuple(map(np.array, (model.means, model.loadings, model.variances)))
+    tol = TOL if modes is None else _ROUGH
+    modes = new_modes(block, model) if modes is None else modes
     for first in range(0, block.n_users, piece):
         users = slice(first, min(first + piece, block.n_users))
         own = starts[first : users.stop + 1]
@@ -85,29 +110,29 @@ def condition(block: Block, model: UtilitiesModel) -> Iterator[Conditioned]:
             np.tile(np.eye(r), (M, K, 1, 1)),
         )
         sent = own - own[0], block.pair[rows], block.weight[rows], *parameters, np.full(Q, -1)
-        _condition(*sent, *found[1:])
+        _condition(*sent, modes, rows.start, tol, *found[1:])
         yield found
 
 
 @compiled
 def _condition(
-    starts, pair, weight, means, loadings, variances, number, at, log_joint, mean, C, CR, T
-):
+    starts, pair, weight, means, loadings, variances, number, modes, first, tol,
+    at, log_joint, mean, C, CR, T,
+):  # fmt: skip
     (K, Q), r = means.shape, loadings.shape[1]
     for m in range(len(starts) - 1):
         rows, n = slice(starts[m], starts[m + 1]), starts[m + 1] - starts[m]
         if n == 0:
             continue
         items, winner, loser = local_items(pair[rows], Q, number)
-        q = len(items)
+        q, begin = len(items), 2 * (first + starts[m])
         prior = local_prior(loadings, variances, items)
-        offset, d, U = np.empty(n), np.empty(q), np.empty((q + r, q + r))
+        offset, U = np.empty(n), np.empty((q + r, q + r))
         for k in range(K):
             for row in range(n):
                 offset[row] = means[k, items[winner[row]]] - means[k, items[loser[row]]]
-            for x in range(q):
-                d[x] = 0.0
-            log_joint[m, k] += posterior_mode(winner, loser, weight[rows], offset, prior, d, U, TOL)
+            d = modes[k, begin : begin + q]
+            log_joint[m, k] += posterior_mode(winner, loser, weight[rows], offset, prior, d, U, tol)
             covariance, z = inverse(U), mean_factors(d, prior[1], prior[3])
             for i in range(Q):
                 for a in range(r):

@@ -43,7 +43,9 @@ class UtilitiesPosterior(NamedTuple):
     covariances: Array
 
 
-def utilities_probabilities(block: Block, model: UtilitiesModel, queries: Queries) -> Array:
+def utilities_probabilities(
+    block: Block, model: UtilitiesModel, queries: Queries, modes: Array | None = None
+) -> Array:
     """Predict queried pairs from each user's posterior.
 
     Parameters
@@ -54,6 +56,8 @@ def utilities_probabilities(block: Block, model: UtilitiesModel, queries: Querie
         The model.
     queries : Queries
         The pairs to predict.
+    modes : (K, n) array, optional
+        As in `conditioned_utilities.condition`.
 
     Returns
     -------
@@ -61,7 +65,7 @@ def utilities_probabilities(block: Block, model: UtilitiesModel, queries: Querie
         The probability that each query's user prefers the pair's first item.
     """
     out = np.empty(len(queries.pair))
-    for given in condition(block, model):
+    for given in condition(block, model, modes):
         predict_given(given, model, queries, out)
     return out
 

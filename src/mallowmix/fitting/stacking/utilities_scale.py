@@ -16,10 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mallowmix.fitting.stacking.candidates import fold_predictions
 from mallowmix.fitting.stacking.held_out_users import Fold, HeldOut, first_held_out, mean_loss
+from mallowmix.infer.conditioned_utilities import new_modes
+from mallowmix.infer.utilities_posterior import utilities_probabilities
 from mallowmix.model.predictor import N_CATEGORIES, Member
 from mallowmix.model.utilities_model import UtilitiesModel
+from mallowmix.typing import Array
 
 _JUDGES = 400  # held-out users, masks counted apart, by whom the scales are judged
 _STEPS = (1.5, 1.2)  # factors that are tried up and down
@@ -83,20 +85,20 @@ def best_scale(
     UtilitiesScale
     """
     share = max(1, _JUDGES // len(folds))
-    parts = [fold._replace(held_out=_judges(fold.held_out, share, known)) for fold in folds]
-    n_judges = sum(part.held_out.n_users for part in parts)
+    judges = [
+        _Judges.of(fold.held_out, member, share, known)
+        for fold, member in zip(folds, members, strict=True)
+    ]
+    pull = _PULL / sum(each.held_out.n_users for each in judges)
 
     def cost(scale: UtilitiesScale) -> float:
-        each = (
-            mean_loss(part.held_out, fold_predictions(part, rescaled(member, scale)))
-            for part, member in zip(parts, members, strict=True)
-        )
-        return float(np.mean(list(each))) + _PULL / n_judges * float(np.square(np.log(scale)).sum())
+        losses = [each.loss(scale) for each in judges]
+        return float(np.mean(losses)) + pull * float(np.square(np.log(scale)).sum())
 
     names = [
         name
         for name in UtilitiesScale._fields
-        if name != "loadings" or any(_factors(member) for member in members)
+        if name != "loadings" or any(each.model.n_factors for each in judges)
     ]
     best = start or UtilitiesScale()
     least = cost(best)
@@ -111,16 +113,26 @@ def best_scale(
     return best
 
 
-def _judges(held_out: HeldOut, n_users: int, known: bool) -> HeldOut:
-    """Some of the held-out users, of whose comparisons only one kind counts."""
-    some = first_held_out(held_out, n_users)
-    kind = (some.category == N_CATEGORIES - 1) == known
-    return some._replace(counts=np.where(kind, some.counts, 0.0))
+class _Judges(NamedTuple):
+    """Some of a fold's held-out users, of whose comparisons one kind counts, and its model."""
+
+    held_out: HeldOut
+    model: UtilitiesModel
+    modes: Array  # of their utilities, from one scale to the next
+
+    @classmethod
+    def of(cls, held_out: HeldOut, model: Member, n_users: int, known: bool) -> "_Judges":
+        assert isinstance(model, UtilitiesModel)
+        some = first_held_out(held_out, n_users)
+        kind = (some.category == N_CATEGORIES - 1) == known
+        some = some._replace(counts=np.where(kind, some.counts, 0.0))
+        return cls(some, model, new_modes(some.block, model))
+
+    def loss(self, scale: UtilitiesScale) -> float:
+        given, model = self.held_out, rescaled(self.model, scale)
+        p = utilities_probabilities(given.block, model, given.queries, self.modes)
+        return mean_loss(given, p)
 
 
 def _moved(scale: UtilitiesScale, name: str, factor: float) -> UtilitiesScale:
     return scale._replace(**{name: factor * getattr(scale, name)})
-
-
-def _factors(member: Member) -> int:
-    return member.n_factors if isinstance(member, UtilitiesModel) else 0
