@@ -110,3 +110,29 @@ def test_other_numbers_for_the_items_change_no_move_if_the_turns_stay(case, rand
         turns=np.array(numbers, np.int32),
     )
     assert item[found].tolist() == by_swaps(values, np.array(order, np.int32)).tolist()
+
+
+def after_passes(values, order, n_passes):
+    """The order after so many passes over all items, each put where the whole order is best."""
+    worth = [value_of(values, order)]
+    for _ in range(n_passes):
+        for item in range(len(order)):
+            place = list(order).index(item)
+            tried = [placed(order, place, target) for target in range(len(order))]
+            totals = [value_of(values, each) for each in tried]
+            if max(totals) > value_of(values, order) + 1e-7:
+                order = tried[int(np.argmax(totals))]
+        worth.append(value_of(values, order))
+    return list(order), np.diff(worth)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_it_may_end_after_a_pass_that_gains_little(seed):
+    """The pass whose gain is below a part of the first's is the last, by whole evaluations."""
+    Q, values = 12, random_values(12, 11, seed)
+    start = np.random.default_rng(seed).permutation(Q).astype(np.int32)
+    _, gains = after_passes(values, start.tolist(), 8)
+    for enough in (1.0, 0.3, 0.05):
+        few = [n for n in range(1, 8) if gains[n] < enough * gains[0]]
+        expected, _ = after_passes(values, start.tolist(), few[0] + 1)
+        assert insert_by_gap(values, start, enough=enough).tolist() == expected

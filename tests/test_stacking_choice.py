@@ -18,7 +18,7 @@ from mallowmix.fitting.stacking.member_choice import (
     pool_weights,
 )
 from mallowmix.fitting.stacking.utilities_scale import UtilitiesScale, best_scale, rescaled
-from mallowmix.fitting.stacking.utilities_search import utilities_candidates
+from mallowmix.fitting.stacking.utilities_search import _far_ahead, utilities_candidates
 from mallowmix.model.utilities_model import UtilitiesModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
@@ -97,6 +97,36 @@ def test_the_search_stops_where_more_factors_do_not_help():
     assert tried[0] == (1, 2) and len(tried) <= 5
     assert all(isinstance(member, UtilitiesModel) for each in found for member in each.members)
     assert isinstance(found[0].finish(), UtilitiesModel)
+
+
+def test_nothing_more_is_tried_where_mixed_membership_is_far_ahead():
+    """By a fifth of the log-loss of every category that is asked; else the search goes on."""
+    votes = people_with_factors(400)
+    folds = make_folds(votes, 0)
+    blocks, engine = make_blocks(votes), ThreadEngine(1)
+    plain = utilities_candidates(folds, blocks, votes.items, 0, engine)
+
+    def tried(power):
+        mixed = replace(plain[0], probabilities=tuple(p**power for p in plain[0].probabilities))
+        found = utilities_candidates(folds, blocks, votes.items, 0, engine, mixed=mixed)
+        return {(each.members[0].n_components, each.members[0].n_factors) for each in found}
+
+    # log-losses are multiplied by the power; the first try is judged before it is rescaled
+    assert tried(0.5) == {(1, 2)} and len(tried(0.95)) > 1
+
+
+@pytest.mark.parametrize(
+    ("mixed", "first", "far"),
+    [
+        ([0.4, 0.4, 0.4], [0.6, 0.6, 0.6], True),
+        ([0.4, 0.59, 0.4], [0.6, 0.6, 0.6], False),
+        ([0.4, 0.4, 0.0], [0.6, 0.6, 0.0], True),  # no pair of two items that were compared before
+        ([0.49, 0.49, 0.49], [0.6, 0.6, 0.6], False),
+        ([0.47, 0.47, 0.47], [0.6, 0.6, 0.6], True),
+    ],
+)
+def test_far_ahead_is_a_fifth_in_every_category(mixed, first, far):
+    assert _far_ahead(np.array(mixed), np.array(first)) is far
 
 
 def test_no_factors_are_tried_where_two_are_the_most_that_help():

@@ -107,19 +107,19 @@ def _candidates(
     progress: Progress | None,
 ) -> list[Candidate]:
     everyone, items = make_blocks(users), users.items
-    utilities = utilities_candidates(folds, everyone, items, seed, engine)
-    found = list(utilities)
+    mixed = mixed_membership_candidate(folds, shown, lambda data, n: fit_one(data, n, engine))
     if progress:
         progress("predictor", 1, 3)
+    utilities = utilities_candidates(folds, everyone, items, seed, engine, mixed=mixed)
+    if progress:
+        progress("predictor", 2, 3)
+    found = list(utilities)
     if users.n_items <= _MOST_RANKED_ITEMS:
         starts = _most_components(utilities)
         found.append(rankings_candidate(folds, everyone, starts, items, seed, engine))
     if progress:
-        progress("predictor", 2, 3)
-    found.append(mixed_membership_candidate(folds, shown, lambda data, n: fit_one(data, n, engine)))
-    if progress:
         progress("predictor", 3, 3)
-    return found
+    return [*found, mixed]
 
 
 def _most_components(tried: Sequence[Candidate]) -> list[UtilitiesModel]:

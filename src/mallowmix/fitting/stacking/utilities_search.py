@@ -4,7 +4,8 @@ The search begins with one component and few factors. It takes more factors as l
 users are predicted better. Where the fewest factors are best, it tries none (people who say little
 about many items do not show what goes together), and more components as long as they help;
 elsewhere components would only repeat what factors say. So no list has an end that the best could
-lie at, and what does not help costs one try.
+lie at, and what does not help costs one try. Where mixed membership is far ahead of the first try,
+people have no utilities of their own, and nothing more is tried.
 """
 
 import itertools
@@ -34,6 +35,7 @@ from mallowmix.typing import Array
 _FACTORS = (2, 5, 8, 12, 18)
 _COMPONENTS = (1, 3, 8, 20)
 _LEAST_GAIN = 0.0005  # in the log-loss of some category of pairs, for which the search goes on
+_FAR = 0.2  # of a log-loss: more factors and components make up for less
 _USERS_PER_COMPONENT = 25
 _FEW_USERS = 900  # to learn from: the member that is used begins anew
 _LEAST_ROUNDS, _MOST_ROUNDS, _ROUND_MEANS = 7, 24, 300  # of EM: 300 / KQ, between these,
@@ -42,7 +44,13 @@ _WIDE = 4.0  # the variance of utilities of people who are like nobody else
 
 
 def utilities_candidates(
-    folds: Sequence[Fold], everyone: Sequence[Block], items: Labels, seed: int, engine: Engine
+    folds: Sequence[Fold],
+    everyone: Sequence[Block],
+    items: Labels,
+    seed: int,
+    engine: Engine,
+    *,
+    mixed: Candidate | None = None,
 ) -> list[Candidate]:
     """Learn mixtures of Gaussian utilities with more and more factors and components.
 
@@ -58,6 +66,8 @@ def utilities_candidates(
         Of the initial means.
     engine : Engine
         Where passes over users run.
+    mixed : Candidate, optional
+        Mixed membership, with which the first try is compared.
 
     Returns
     -------
@@ -79,6 +89,8 @@ def utilities_candidates(
     fewest, *more = _factors(len(items))
     learn(1, fewest)
     best = fewest
+    if mixed is not None and _far_ahead(_losses(folds, mixed), losses[1, best]):
+        return _rescaled(tried, (1, best), folds)
     for r in more:
         if not gains(1, r, (1, best)):
             break
@@ -111,6 +123,11 @@ def _rescaled(
         return found
     last = changed_candidate(best, folds, lambda member: rescaled(member, known))
     return [*found, replace(last, for_known=True)]
+
+
+def _far_ahead(mixed: Array, first: Array) -> bool:
+    """Whether log-losses of mixed membership are far below, in every category that is asked."""
+    return bool((mixed < (1 - _FAR) * first)[first > 0].all())
 
 
 def _factors(n_items: int) -> list[int]:
