@@ -1,26 +1,27 @@
 """CPU-seconds of a fit on one thread, which a loaded machine does not change much.
 
-python -m benchmarks.cpu_seconds [--comparisons 1e5 1e6 1e7] [--data DIR]
+python -m benchmarks.cpu_seconds [--comparisons 1e5 1e6 1e7] [--data DIR] [--earlier DIR]
     writes benchmarks/results/cpu_seconds.json; a section of docs/benchmarks.md is made of it
 
 For each population: the components alone with their number given (`predictor=False`), the same with
 the predictor, beside one product of the users × pairs matrix with 20 columns on the same data
-(scipy), and the error of the rankings. For one component Bradley–Terry stands beside it. DIR holds
-the films of MovieLens. The predictor is left out of the largest.
+(scipy), and the error of the rankings. For one component Bradley–Terry stands beside it. The folder
+of data holds ml-1m/ and irish/, for films and ballots; with the checkout of an earlier version its
+fit, of components alone, stands beside the others. The predictor is left out of the largest.
 """
 
 import argparse
 import time
 from collections.abc import Callable, Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import mallowmix as mm
+from benchmarks.earlier_version import seconds_of
 from benchmarks.planted import Setting, count_matrix, draw, error_of, truth_of
-from benchmarks.protocol import answers_of, read_films
+from benchmarks.protocol import Answers, answers_of, read_ballots, read_films
 from benchmarks.record import RESULTS, about, save, timed
 from mallowmix.peers.baselines import BradleyTerry
 
@@ -28,6 +29,7 @@ N_COLUMNS = 20
 MIXED = Setting(per_user=100)
 ONE = Setting(n_items=200, n_components=1, per_user=100)
 FILMS, FILM_COMPONENTS = (100, 200), 8
+BALLOTS, BALLOT_COMPONENTS = 2000, 4
 MOST = 2_000_000  # comparisons: larger data are fitted without a predictor
 
 
@@ -50,14 +52,34 @@ def planted_cases(sizes: list[float]) -> Iterator[Case]:
 
 def films_case(folder: Path, n_films: int) -> Case:
     """The most rated films of MovieLens, as in `benchmarks.protocol`."""
-    answers = answers_of(read_films(folder, n_films)[0], seed=0)
+    people = read_films(folder / "ml-1m", n_films)[0]
+    return Case(f"{n_films} films", _comparisons(people), FILM_COMPONENTS)
+
+
+def ballots_case(folder: Path) -> Case:
+    """Some ballots of Dublin West, drawn at random."""
+    people = read_ballots(folder / "irish" / "dublin-west-2002.soi")[0]
+    drawn = np.random.default_rng(0).choice(len(people), BALLOTS, replace=False)
+    ballots = _comparisons([people[m] for m in drawn])
+    return Case(f"{BALLOTS:,} ballots", ballots, BALLOT_COMPONENTS)
+
+
+def _comparisons(people: list[Answers]) -> mm.Comparisons:
+    answers = answers_of(people, seed=0)
     winner, loser = (np.concatenate(side) for side in zip(*answers, strict=True))
     user = np.repeat(np.arange(len(answers)), [len(each[0]) for each in answers])
-    comparisons = mm.Comparisons.from_arrays(user, winner, loser)
-    return Case(f"{n_films} films", comparisons, FILM_COMPONENTS)
+    return mm.Comparisons.from_arrays(user, winner, loser)
 
 
-def row_of(case: Case) -> dict[str, Any]:
+def cases_of(sizes: list[float], folder: Path | None) -> Iterator[Case]:
+    """Planted populations, then real people where their data are; one at a time in memory."""
+    yield from planted_cases(sizes)
+    if folder:
+        yield ballots_case(folder)
+        yield from (films_case(folder, n) for n in FILMS)
+
+
+def row_of(case: Case, earlier: Path | None = None) -> dict[str, Any]:
     """CPU-seconds of a product, of fits, and of Bradley–Terry for one component."""
     X = count_matrix(case.comparisons)
     V = np.random.default_rng(0).standard_normal((X.shape[1], N_COLUMNS))
@@ -70,6 +92,8 @@ def row_of(case: Case) -> dict[str, Any]:
         row["error"] = error_of(model.sigma, case.truth)
     if given.n_comparisons <= MOST:
         row["seconds_with_predictor"] = _cpu(lambda: mm.fit(given, K, n_jobs=1))[0]
+    if earlier:
+        row["earlier_seconds"] = seconds_of(earlier, given, K)
     if K == 1:
         row["bradley_terry_seconds"] = _cpu(lambda: BradleyTerry().fit(given))[0]
     return row
@@ -83,16 +107,16 @@ def main(arguments: list[str] | None = None, folder: Path = RESULTS) -> None:
     """Measure, say each row, and keep all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--comparisons", type=float, nargs="+", default=[1e5, 1e6, 1e7])
-    parser.add_argument("--data", type=Path, help="the folder of moviedata.mat")
+    parser.add_argument("--data", type=Path, help="the folder of ml-1m/ and irish/")
+    parser.add_argument("--earlier", type=Path, help="a checkout of an earlier version")
     options = parser.parse_args(arguments)
     for K in (1, 3):  # compiles
         small = draw(Setting(20, 3, 50), 100)
         timed(lambda K=K, small=small: mm.fit(small, K, n_jobs=1))
         BradleyTerry().fit(small)
     rows = []
-    films = [films_case(options.data, n) for n in FILMS] if options.data else []
-    for case in chain(planted_cases(options.comparisons), films):  # one large population at a time
-        rows.append(row_of(case))
+    for case in cases_of(options.comparisons, options.data):
+        rows.append(row_of(case, options.earlier))
         print(rows[-1], flush=True)
     save("cpu_seconds", {"about": about(), "rows": rows}, folder)
 

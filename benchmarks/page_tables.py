@@ -209,19 +209,23 @@ def starting_table(result: Result) -> str:
 
 # products: what full fits of so many comparisons may take
 _MOST_PRODUCTS = {1_000_000: 90, 10_000_000: 60}
+_MOST_TIMES = 4  # what a fit with its predictor may take, beside the first version's fit
+_RATIO = {"earlier_seconds", "seconds_with_predictor"}
 
 
 def cpu_table(result: Result) -> str:
-    """Fits on one thread in units of a product."""
+    """Fits on one thread in units of a product; with the predictor beside an earlier version."""
     head = ["data", "K", "components alone", "with the predictor", "error", "goal"]
-    rows = [_cpu_row(row) for row in result["rows"]]
-    ratios = {
-        row["name"]: row["seconds"] / row["bradley_terry_seconds"]
-        for row in result["rows"]
-        if "bradley_terry_seconds" in row
-    }
-    beside = (f"\n{name}: {number(each)} times Bradley–Terry.\n" for name, each in ratios.items())
-    return table(head, rows) + "".join(beside)
+    text = table(head, [_cpu_row(row) for row in result["rows"]])
+    measured = [row for row in result["rows"] if _RATIO.issubset(row)]
+    if measured:
+        head = ["data", "first version", "with the predictor, times the first version", "goal"]
+        text += "\n" + table(head, [_earlier_row(row) for row in measured])
+    for row in result["rows"]:
+        if "bradley_terry_seconds" in row:
+            ratio = number(row["seconds"] / row["bradley_terry_seconds"])
+            text += f"\n{row['name']}: {ratio} times Bradley–Terry.\n"
+    return text
 
 
 def _cpu_row(row: Result) -> list[str]:
@@ -236,6 +240,12 @@ def _cpu_row(row: Result) -> list[str]:
         f"{row['error']:.2g}" if "error" in row else "",
         _goal(products <= goal, f"≤ {goal}") if goal else "",
     ]
+
+
+def _earlier_row(row: Result) -> list[str]:
+    earlier, whole = row["earlier_seconds"], row["seconds_with_predictor"]
+    goal = _goal(whole <= _MOST_TIMES * earlier, f"≤ {_MOST_TIMES}")
+    return [row["name"], number(earlier / row["product_seconds"]), number(whole / earlier), goal]
 
 
 def readers_table(result: Result) -> str:

@@ -17,6 +17,7 @@ from scipy.special import psi
 import mallowmix as mm
 from benchmarks import (
     cpu_seconds,
+    earlier_version,
     floor,
     foldin,
     growth,
@@ -579,6 +580,30 @@ def test_the_table_of_one_core_by_hand():
     text = page_tables.cpu_table({"rows": [mixed, one]})
     assert "| many | 10 | 100 | 250 | 0.00012 | ≤ 90: not met |" in text
     assert "| one | 1 | 10 |  | 0 |  |" in text and "one: 2 times Bradley–Terry." in text
+    assert "first version" not in text
+    text = page_tables.cpu_table({"rows": [mixed | {"earlier_seconds": 1.0}, one]})
+    assert "| many | 50 | 5 | ≤ 4: not met |" in text and text.count("| one |") == 1
+
+
+@pytest.mark.slow
+def test_another_version_fits_in_a_process_of_its_own(tmp_path):
+    """The one that is here stands in for it; a folder without one is told."""
+    votes = draw(replace(TINY, per_user=20), 50)
+    root = Path(cpu_seconds.__file__).parents[1]
+    assert 0 < earlier_version.seconds_of(root, votes, 2) < 600
+    (tmp_path / "src" / "mallowmix").mkdir(parents=True)
+    with pytest.raises(SystemExit, match="no mallowmix in its folder"):
+        earlier_version.seconds_of(tmp_path, votes, 2)
+
+
+def test_ballots_are_a_case_of_their_own(tmp_path):
+    folder = tmp_path / "irish"
+    folder.mkdir()
+    file = folder / "dublin-west-2002.soi"
+    file.write_text("1500: 1,2,3,4\n900: 4,3,2,1\n7: 1,2\n", encoding="utf-8")
+    case = cpu_seconds.ballots_case(tmp_path)
+    assert case.name == "2,000 ballots" and case.n_components == 4
+    assert case.comparisons.n_users == 2000 and case.comparisons.n_items == 4
 
 
 @pytest.mark.slow
