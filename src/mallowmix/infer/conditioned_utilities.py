@@ -94,8 +94,6 @@ def condition(
     q = min(Q, 2 * int(np.diff(starts).max(initial=0)))
     piece = max(1, _ROOM // (K * (Q + q * q)))
     parameters = tuple(map(np.array, (model.means, model.loadings, model.variances)))
-    tol = TOL if modes is None else _ROUGH
-    modes = new_modes(block, model) if modes is None else modes
     for first in range(0, block.n_users, piece):
         users = slice(first, min(first + piece, block.n_users))
         own = starts[first : users.stop + 1]
@@ -110,7 +108,11 @@ def condition(
             np.tile(np.eye(r), (M, K, 1, 1)),
         )
         sent = own - own[0], block.pair[rows], block.weight[rows], *parameters, np.full(Q, -1)
-        _condition(*sent, modes, rows.start, tol, *found[1:])
+        if modes is None:
+            begin = np.zeros((K, 2 * (rows.stop - rows.start))), 0, TOL
+        else:
+            begin = modes, rows.start, _ROUGH
+        _condition(*sent, *begin, *found[1:])
         yield found
 
 
