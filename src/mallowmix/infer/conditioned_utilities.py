@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mallowmix.engine import Block
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.cholesky import inverse
-from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.laplace import TOL, local_items, local_prior, mean_factors, posterior_mode
 from mallowmix.typing import Array
 
@@ -93,7 +93,7 @@ def condition(
     starts = block.starts - block.starts[0]
     q = min(Q, 2 * int(np.diff(starts).max(initial=0)))
     piece = max(1, _ROOM // (K * (Q + q * q)))
-    parameters = tuple(map(np.array, (model.means, model.loadings, model.variances)))
+    parameters = tuple(map(unwritable, (model.means, model.loadings, model.variances)))
     for first in range(0, block.n_users, piece):
         users = slice(first, min(first + piece, block.n_users))
         own = starts[first : users.stop + 1]

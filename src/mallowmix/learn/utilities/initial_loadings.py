@@ -19,7 +19,7 @@ from mallowmix.learn.utilities.utilities_pass import (
     utilities_pass,
 )
 from mallowmix.numerics.cholesky import inverse
-from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.laplace import TOL, local_items, local_prior, posterior_mode
 from mallowmix.typing import Array
 
@@ -108,7 +108,8 @@ def _moments_step(block: Block, broadcast: tuple[Array, Array]) -> tuple[Array, 
     Q = block.n_items
     total, n = np.zeros((Q, Q)), np.zeros(Q)
     rows = block.starts - block.starts[0], block.pair, block.weight, block.user_weight
-    _moments(*rows, *broadcast, np.zeros((Q, 0)), np.full(Q, -1), total, n)
+    read = map(unwritable, (*broadcast, np.zeros((Q, 0))))
+    _moments(*rows, *read, np.full(Q, -1), total, n)
     return total, n
 
 
