@@ -433,6 +433,7 @@ def test_chains_that_do_not_agree_are_said(dishes):
     [
         ({"n_components": 0}, "n_components"),
         ({"n_components": "auto"}, "n_components"),
+        ({"n_components": 122}, "n_components"),
         ({"n_chains": 0}, "n_chains"),
         ({"thin": 0}, "thin"),
         ({"max_users": 0}, "max_users"),
@@ -443,6 +444,13 @@ def test_options_out_of_range(dishes, options, option):
     with pytest.raises(OptionError) as error:
         mm.sample_posterior(dishes, **({"n_components": 1} | options))
     assert error.value.option == option
+
+
+def test_as_many_components_as_pairs_can_distinguish(dishes):
+    with pytest.raises(OptionError, match="n_components is 122; it must be at most 121: 16 items"):
+        mm.sample_posterior(dishes, 122)
+    three = mm.Comparisons.from_arrays([0, 1], ["a", "b"], ["b", "c"])
+    assert mm.sample_posterior(three, 4, **SHORT).sigma.shape[-2] == 4  # three pairs and one
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,10 @@ def _check(
         ("max_users", max_users, 1),
     ):
         check_count(option, value, least)
+    n_pairs = data.n_items * (data.n_items - 1) // 2
+    if n_components - 1 > n_pairs:  # as in `fit`: more cannot be distinguished
+        expected = f"at most {n_pairs + 1}: {data.n_items} items make {n_pairs} pairs"
+        raise OptionError(option="n_components", value=n_components, expected=expected)
     if not isinstance(likelihood_weight, Real) or not 0 < likelihood_weight < np.inf:
         expected = "a finite number above 0"
         raise OptionError(option="likelihood_weight", value=likelihood_weight, expected=expected)
