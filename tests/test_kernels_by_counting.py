@@ -237,13 +237,13 @@ def test_rows_by_pair_are_all_rows_once(halves):
 @pytest.mark.parametrize(
     "changed",
     [
-        {"n_components": 0}, {"n_components": True}, {"n_components": 1.5}, {"n_chains": 0},
-        {"n_warmup": -1}, {"n_draws": 0}, {"thin": 0}, {"max_users": 0},
+        {"n_components": 0}, {"n_components": True}, {"n_components": 1.5}, {"n_components": 3},
+        {"n_chains": 0}, {"n_warmup": -1}, {"n_draws": 0}, {"thin": 0}, {"max_users": 0},
         {"likelihood_weight": 0.0}, {"likelihood_weight": np.inf}, {"likelihood_weight": "1"},
     ],
 )  # fmt: skip
 def test_the_least_of_everything_is_taken_and_less_is_refused(changed):
-    data = SimpleNamespace(user_weight=np.ones(2))
+    data = SimpleNamespace(user_weight=np.ones(2), n_items=2)
     least = {"n_components": 1, "n_chains": 1, "n_warmup": 0, "n_draws": 1, "thin": 1}
     least |= {"likelihood_weight": 1e-9, "max_users": 1}
 

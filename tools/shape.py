@@ -9,12 +9,12 @@ import ast
 import re
 import statistics
 import subprocess
-import tarfile
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
+from zipfile import ZipFile
 
 from benchmarks.record import load, save
 from tools.words import banned_words
@@ -43,11 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def measure_commit(root: Path, commit: str) -> dict[str, float]:
     """The numbers of the files of a commit."""
     packed = subprocess.run(
-        ["git", "-C", str(root), "archive", commit], capture_output=True, check=True
+        ["git", "-C", str(root), "archive", "--format=zip", commit], capture_output=True, check=True
     )
     with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(fileobj=BytesIO(packed.stdout)) as files:
-            files.extractall(folder, filter="data")
+        with ZipFile(BytesIO(packed.stdout)) as files:
+            files.extractall(folder)
         return measure(Path(folder))
 
 
