@@ -587,7 +587,7 @@ def test_the_table_of_one_core_by_hand():
 
 @pytest.mark.slow
 def test_another_version_fits_in_a_process_of_its_own(tmp_path):
-    """The one that is here stands in for it; a folder without one is told."""
+    """The one that is here stands in for it; a folder without one is refused in a sentence."""
     votes = draw(replace(TINY, per_user=20), 50)
     root = Path(cpu_seconds.__file__).parents[1]
     assert 0 < earlier_version.seconds_of(root, votes, 2) < 600

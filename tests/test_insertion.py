@@ -117,8 +117,8 @@ def after_passes(values, order, n_passes):
     worth = [value_of(values, order)]
     for _ in range(n_passes):
         for item in range(len(order)):
-            place = list(order).index(item)
-            tried = [placed(order, place, target) for target in range(len(order))]
+            position = list(order).index(item)
+            tried = [placed(order, position, target) for target in range(len(order))]
             totals = [value_of(values, each) for each in tried]
             if max(totals) > value_of(values, order) + 1e-7:
                 order = tried[int(np.argmax(totals))]

@@ -100,7 +100,7 @@ def test_the_search_stops_where_more_factors_do_not_help():
 
 
 def test_nothing_more_is_tried_where_mixed_membership_is_far_ahead():
-    """By a fifth of the log-loss of every category that is asked; else the search goes on."""
+    """By a fifth of the log-loss of every category that occurs; else the search goes on."""
     votes = people_with_factors(400)
     folds = make_folds(votes, 0)
     blocks, engine = make_blocks(votes), ThreadEngine(1)
