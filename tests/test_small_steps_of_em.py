@@ -335,7 +335,9 @@ def test_passes_over_all_users_move_a_part_of_the_components_each(mixed, n_passe
 
     monkeypatch.setattr(large_data, "tabulate_all_users", tables)
     monkeypatch.setattr(large_data, "search_components", search)
-    monkeypatch.setattr(large_data, "_converged", lambda sample, found, *_: found)
+    monkeypatch.setattr(
+        large_data, "_converged", lambda sample, found, *rest: found._replace(moved=rest[-1])
+    )
     first = MonteCarlo(turned, np.ones(K), [SimpleNamespace(theta=theta)], [])
     engine = SimpleNamespace(n_jobs=1)
     found, distances = large_data.learn_from_all_users([], [], first, engine)
@@ -343,6 +345,8 @@ def test_passes_over_all_users_move_a_part_of_the_components_each(mixed, n_passe
     assert seen[-2:] == [(1.0, None), (2.0, None)] and len(set(seeds)) == n_passes
     assert distances.tolist() == [1.0] * K  # one half says the reverse of the other
     assert found.components is components
+    # the first search turns every ranking round, which leaves the middle item where it was
+    assert found.moved == [K * (Q - 1)] + [0] * (n_passes - 1)
 
 
 def test_scores_of_all_users_are_summed_in_two_passes(monkeypatch):

@@ -296,6 +296,7 @@ def test_where_chains_begin():
 
 def test_a_short_fit_of_half_of_the_users(monkeypatch):
     votes = planted(5, 2, seed=1).sample(9, 6, seed=1).comparisons
+    nobody = replace(votes, user_weight=np.zeros(9))
     seen = []
 
     def fit(comparisons, K, options, **_):
@@ -308,7 +309,9 @@ def test_a_short_fit_of_half_of_the_users(monkeypatch):
         found = _short_fit(votes, 2, half=half, seed=3)
         assert found is not None
         assert 0 < found[1][0] < 0.1 and 0.9 < found[1][1] < 1  # from the ends no walk comes back
-    assert seen == [5, 9]
+    assert _short_fit(votes.take_users(range(8)), 2, half=True, seed=3) is not None
+    assert _short_fit(nobody, 2, half=False, seed=3) is None  # answers of users who do not count
+    assert seen == [5, 9, 4]
 
 
 def test_weighted_quantiles_over_chains():

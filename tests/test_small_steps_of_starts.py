@@ -2,6 +2,8 @@
 the population, draws that rank items, the least points of a discrete prior, weights of chains.
 """
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,11 +13,19 @@ from mallowmix.errors import OptionError
 from mallowmix.infer.pooled_ranking import _member_draws
 from mallowmix.infer.posterior import posterior_intervals as intervals
 from mallowmix.infer.posterior.person_spread import PersonSpread
+from mallowmix.infer.posterior.split_evidence import all_evidence, answer_counts, beta_ratios
+from mallowmix.infer.posterior.split_moves import _move_alpha, _two_components
 from mallowmix.infer.prepared_model import prepare
 from mallowmix.infer.priors.discrete_prior import fit_discrete
+from mallowmix.infer.rank_items import _win_rates
 from mallowmix.learn.population_scores import _gradients
 from mallowmix.learn.spectral.estimator import _initialise
 from mallowmix.learn.spectral.fit_state import new_fit_state
+from mallowmix.learn.spectral.initialisation import cluster_users, vertex_shares
+from mallowmix.learn.spectral.user_scores import _tables
+from mallowmix.model import least_beta
+from mallowmix.model.mallows import beta_matrix
+from mallowmix.numerics import kernel_cache
 from planted import planted
 
 
@@ -46,8 +56,12 @@ def test_gradients_of_the_population_are_sums_over_each_user():
 
 def test_every_initialisation_has_k_components():
     data = planted(8, 3, 0.3, seed=1).sample(300, 30, seed=1).comparisons
-    state = new_fit_state(data, make_blocks(data), ThreadEngine(1), 0, None)
+    seen = []
+    state = new_fit_state(
+        data, make_blocks(data), ThreadEngine(1), 0, lambda *step: seen.append(step)
+    )
     found = _initialise(state, 3, "spa", both=True)
+    assert next(step for step in seen if step[0] == "spectrum") == ("spectrum", 0, 1)
     assert [each.name for each in found] == ["pairs", "people"]
     for each in found:
         assert each.components.sigma.shape == (3, 8) and each.alpha.shape == (3,)
@@ -110,3 +124,63 @@ def test_ten_draws_are_the_least_for_a_ranking():
     assert len(mm.rank(dishes.model, dishes.comparisons, n_draws=10)) == 2
     with pytest.raises(OptionError, match="n_draws"):
         mm.rank(dishes.model, dishes.comparisons, n_draws=9)
+
+
+def test_shares_of_vertices_on_one_side_of_the_mean_are_scaled_to_one_before_the_floor():
+    """Of corners at 1 and 2 least squares takes .8 of the first: (1, .1) with the floor."""
+    assert vertex_shares(np.array([[1.0], [2.0]])) == pytest.approx([1 / 1.1, 0.1 / 1.1])
+    assert vertex_shares(np.array([[3.0], [-1.0]])) == pytest.approx([0.25, 0.75])
+
+
+def test_as_many_active_users_as_clusters_are_enough():
+    embedding, n = np.array([[0.0], [5.0], [2.0]]), np.array([60.0, 60.0, 2.0])
+    label = cluster_users(embedding, n, np.ones(3), 2)
+    assert sorted(label[:2]) == [0, 1] and label[2] == -1
+    assert (cluster_users(embedding, n, np.ones(3), 3) >= 0).all()  # all are needed for three
+
+
+def test_tables_of_scores_are_within_the_bounds_of_beta():
+    """Far items of the sharpest component: at the bound, where β no longer depends on φ."""
+    sigma = np.arange(5)[None]
+    beta, slope = _tables(sigma, np.array([-30.0]))
+    assert beta.max() == 1 - least_beta.INFERENCE and beta.min() == least_beta.INFERENCE
+    assert slope[4, 0] == 0.0  # the first over the last
+    beta, _ = _tables(sigma, np.array([0.0]))
+    assert beta[:, 0] == pytest.approx(beta_matrix(sigma[0], 0.5).ravel())
+
+
+def test_win_rates_of_components_are_means_over_the_other_items():
+    model = mm.M4.from_orders(["abcd", "dbac"], [0.4, 0.7])
+    for k, found in enumerate(_win_rates(prepare(model), 4)):
+        beta = beta_matrix(model.sigma[k], float(model.phi[k]))
+        rates = [np.mean([beta[i, j] for j in range(4) if j != i]) for i in range(4)]
+        assert found == pytest.approx(rates)
+
+
+def test_kernels_are_kept_beside_the_package_first(monkeypatch):
+    asked = []
+    monkeypatch.delenv(kernel_cache.VARIABLE, raising=False)
+    monkeypatch.setattr(kernel_cache, "_writable", lambda folder: not asked.append(folder))
+    kernel_cache.use_writable_cache()
+    assert asked == [Path(mm.__file__).parent / "numerics" / "__pycache__"]
+
+
+@pytest.mark.slow
+def test_another_ratio_of_alpha_changes_the_evidence_of_every_user():
+    """After an accepted move the evidence is the one that a fresh start with this α has."""
+    starts, codes = np.array([0, 2, 3]), np.array([1, 5, 6])  # of three items, i · 3 + j
+    power, theta = np.ones(3), np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3]])
+    sigma, phi = np.array([[0, 1, 2], [2, 1, 0]]), np.array([0.4, 0.6])
+    beta = np.column_stack([beta_matrix(s, p).ravel() for s, p in zip(sigma, phi, strict=True)])
+    beta = np.ascontiguousarray(np.column_stack([beta, np.full(9, 0.5)]))
+    rows = (starts, codes, power, answer_counts(starts, power))
+    data, state = (rows, theta, beta, 0, 1), np.uint64(7)
+    own = _two_components(data, sigma, phi, np.array([0.6, 2.0]))
+    moved = own
+    for _ in range(20):
+        state, moved = _move_alpha(np.uint64(state), data, moved, (np.log(1.0), 1.0), 1.0)
+    alpha, both = moved[2], moved[3]
+    assert alpha.sum() == pytest.approx(2.6) and alpha[0] != 0.6
+    fresh, ratios = np.zeros(2), beta_ratios(rows[3], alpha[0], alpha[1])
+    all_evidence(*data, both, both, True, ratios, np.zeros(2), fresh)
+    np.testing.assert_allclose(moved[5], fresh, atol=1e-12)
