@@ -14,6 +14,7 @@ from mallowmix.model.model_file import dumps, loads
 from mallowmix.model.predictor import CalibratedModel, Predictor
 from mallowmix.numerics.randomness import as_key
 from mallowmix.numerics.stacking import stack_weights, stack_weights_by_category
+from planted import planted
 from tests.test_personal_rankings import consistent_people
 
 FAST = mm.SpectralOptions(refine="short")
@@ -96,6 +97,16 @@ def test_the_model_that_made_the_data_leads(fitted):
 
 
 @pytest.mark.slow
+def test_people_who_choose_afresh_each_time_have_no_ranking_of_their_own(monkeypatch):
+    """Mixed membership far ahead of the first utilities: nothing else is learnt, or rescaled."""
+    for name in ("learn_predictor.rankings_candidate", "utilities_search._rescaled"):
+        monkeypatch.setattr(f"mallowmix.fitting.stacking.{name}", lambda *_: pytest.fail("learnt"))
+    votes = planted(20, 4, 0.1, 0.1, seed=1).sample(300, 60, seed=1).comparisons
+    found = mm.fit(votes, 4)
+    kinds = [type(member) for member in found.predictor.members]
+    assert set(kinds) <= {CalibratedModel, mm.UtilitiesModel} and CalibratedModel in kinds
+
+
 def test_people_with_a_ranking_of_their_own():
     """Comparisons held out at random, of people who never contradict themselves."""
     _, users = consistent_people(n_users=200)

@@ -18,7 +18,7 @@ from mallowmix.fitting.stacking.member_choice import (
     pool_weights,
 )
 from mallowmix.fitting.stacking.utilities_scale import UtilitiesScale, best_scale, rescaled
-from mallowmix.fitting.stacking.utilities_search import _far_ahead, utilities_candidates
+from mallowmix.fitting.stacking.utilities_search import _far_below, utilities_candidates
 from mallowmix.model.utilities_model import UtilitiesModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::mallowmix.errors.MallowmixWarning")
@@ -126,7 +126,7 @@ def test_nothing_more_is_tried_where_mixed_membership_is_far_ahead():
     ],
 )
 def test_far_ahead_is_a_fifth_in_every_category(mixed, first, far):
-    assert _far_ahead(np.array(mixed), np.array(first)) is far
+    assert _far_below(np.array(mixed), np.array(first)) is far
 
 
 def test_no_factors_are_tried_where_two_are_the_most_that_help():

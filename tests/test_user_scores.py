@@ -115,6 +115,24 @@ def test_coarse_steps_end_near_the_maximum_and_fine_ones_follow(far, monkeypatch
     assert len(found.distances) == far + 3
 
 
+@pytest.mark.parametrize(("distances", "steps"), [([3.0, 1.5, 0.8], 3), ([2.0] * 12, 12)])
+def test_without_fine_steps_the_first_near_step_is_the_last(distances, steps, monkeypatch):
+    """The dispersion is then the one that this step says, not a mean over steps."""
+    seen, told = [], iter(distances)
+
+    def at(*_, sweeps, **__):
+        seen.append(sweeps)
+        return Smooth(np.zeros(2), np.zeros((1, 2)), np.eye(2))
+
+    monkeypatch.setattr(marginal_maximum, "smooth_at", at)
+    monkeypatch.setattr(marginal_maximum, "newton_step", lambda *_: np.array([len(seen), 0.0]))
+    monkeypatch.setattr(marginal_maximum, "score_distance", lambda *_: next(told))
+    start, block = MallowsComponents(SIGMA[:1], np.array([0.5])), block_of([1], [1.0], 1)
+    found = marginal_maximum._ascend(start, np.ones(1), [block], ThreadEngine(1), 0, fine=False)
+    assert seen == [20] * steps and found.distances == tuple(distances)
+    assert found.components.phi == pytest.approx(np.minimum(expit([steps]), 1 - 1e-4))
+
+
 @pytest.mark.parametrize(("of_all", "moves"), [(0.9, False), (1.1, True)])
 def test_all_users_decide_where_a_sample_of_them_is_far(of_all, moves, monkeypatch):
     """A sample's distance of 1.4 is no more than chance for two parameters, 2.2 is."""

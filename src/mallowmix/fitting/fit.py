@@ -125,7 +125,7 @@ def fit(
         own, K = child_seed(seed, Step.FOLD_FIT, number), model.n_components
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MallowmixWarning)  # said of all users already
-            return _learn(data, min(K, data.n_users), options, own, threads, None, restarts=False)
+            return _learn(data, min(K, data.n_users), options, own, threads, None, shown=False)
 
     try:
         # parallelism is ours, over blocks of users; BLAS threads would change the order of sums
@@ -174,10 +174,10 @@ def _learn(
     progress: Progress | None,
     *,
     chosen: bool = False,
-    restarts: bool = True,
+    shown: bool = True,
 ) -> FittedModel:
     if isinstance(options, SpectralOptions):
-        how = {"chosen": chosen, "restarts": restarts, "engine": engine, "progress": progress}
+        how = {"chosen": chosen, "shown": shown, "engine": engine, "progress": progress}
         return fit_spectral(data, K, options, seed=seed, **how)  # type: ignore[arg-type]
     return algorithm_1(data, K, options, seed=seed, engine=engine, progress=progress)
 

@@ -94,7 +94,7 @@ def update(
     def fold_fit(part: Comparisons, number: int, threads: Engine) -> FittedModel:
         # from nothing: the model may have seen the users that are held out
         own, K = child_seed(seed, Step.FOLD_FIT, number), min(grown.n_components, part.n_users)
-        return fit_spectral(part, K, restarts=False, seed=own, engine=threads)
+        return fit_spectral(part, K, shown=False, seed=own, engine=threads)
 
     with using(engine, n_jobs) as run, threadpool_limits(1):  # as in `fit`
         named = FittedModel(grown, component_names=fitted.component_names)

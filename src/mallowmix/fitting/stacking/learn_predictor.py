@@ -28,7 +28,11 @@ from mallowmix.fitting.stacking.member_choice import (
     judged_by,
     pool_weights,
 )
-from mallowmix.fitting.stacking.utilities_search import utilities_candidates, widened
+from mallowmix.fitting.stacking.utilities_search import (
+    far_ahead,
+    utilities_candidates,
+    widened,
+)
 from mallowmix.learn.population_scores import win_rate_draws
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.model.fit_report import MemberScore, PredictorTrace
@@ -114,7 +118,9 @@ def _candidates(
     if progress:
         progress("predictor", 2, 3)
     found = list(utilities)
-    if users.n_items <= _MOST_RANKED_ITEMS:
+    # people who choose afresh each time have no ranking of their own either
+    afresh = len(utilities) == 1 and far_ahead(folds, mixed, utilities[0])
+    if users.n_items <= _MOST_RANKED_ITEMS and not afresh:
         starts = _most_components(utilities)
         found.append(rankings_candidate(folds, everyone, starts, items, seed, engine))
     if progress:

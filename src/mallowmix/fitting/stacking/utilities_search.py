@@ -5,7 +5,7 @@ users are predicted better. Where the fewest factors are best, it tries none (pe
 about many items do not show what goes together), and more components as long as they help;
 elsewhere components would only repeat what factors say. So no list has an end that the best could
 lie at, and what does not help costs one try. Where mixed membership is far ahead of the first try,
-people have no utilities of their own, and nothing more is tried.
+people choose afresh each time: nothing more is tried, and the first try stays as it is.
 """
 
 import itertools
@@ -89,8 +89,8 @@ def utilities_candidates(
     fewest, *more = _factors(len(items))
     learn(1, fewest)
     best = fewest
-    if mixed is not None and _far_ahead(_losses(folds, mixed), losses[1, best]):
-        return _rescaled(tried, (1, best), folds)
+    if mixed is not None and far_ahead(folds, mixed, tried[1, best]):
+        return [tried[1, best]]
     for r in more:
         if not gains(1, r, (1, best)):
             break
@@ -125,9 +125,24 @@ def _rescaled(
     return [*found, replace(last, for_known=True)]
 
 
-def _far_ahead(mixed: Array, first: Array) -> bool:
-    """Whether log-losses of mixed membership are far below, in every category that is asked."""
-    return bool((mixed < (1 - _FAR) * first)[first > 0].all())
+def far_ahead(folds: Sequence[Fold], mixed: Candidate, first: Candidate) -> bool:
+    """Whether log-losses of mixed membership are far below those of utilities, wherever measured.
+
+    Parameters
+    ----------
+    folds : sequence of Fold
+        The users who judge.
+    mixed : Candidate
+        Mixed membership.
+    first : Candidate
+        Gaussian utilities.
+    """
+    return _far_below(_losses(folds, mixed), _losses(folds, first))
+
+
+def _far_below(losses: Array, others: Array) -> bool:
+    """Whether so in every category of pairs that occurs."""
+    return bool((losses < (1 - _FAR) * others)[others > 0].all())
 
 
 def _factors(n_items: int) -> list[int]:

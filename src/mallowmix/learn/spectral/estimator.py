@@ -52,7 +52,7 @@ def fit_spectral(
     options: SpectralOptions | None = None,
     *,
     chosen: bool = False,
-    restarts: bool = True,
+    shown: bool = True,
     seed: int = 0,
     engine: Engine | None = None,
     progress: Progress | None = None,
@@ -69,8 +69,10 @@ def fit_spectral(
         How far to refine, and how corners are found.
     chosen : bool
         Whether K was chosen by predictions: then the spectrum has nothing to say about it.
-    restarts : bool
-        Whether to try other initialisations (`learn.spectral.restarts`).
+    shown : bool
+        Whether people will look at it. Then other initialisations are tried
+        (`learn.spectral.restarts`), φ and α are taken to the maximum itself, and components that
+        are unstable are looked for. A model that only predicts, for a fold, does without.
     seed, engine, progress
         As in `fit`.
 
@@ -101,14 +103,16 @@ def fit_spectral(
     best = _better(early, initialisations)
     state.trace = early.trace
     # the comparisons of rankings depend on each other: their spectrum only bounds the number
-    if K > 1 and not (chosen or any(block.ranking_id is not None for block in state.blocks)):
+    dependent = any(block.ranking_id is not None for block in state.blocks)
+    if shown and K > 1 and not (chosen or dependent):
         _note_spectrum(state, K)
     outcome = refine(
         state,
         early,
         best,
         all_blocks if sampled else None,
-        initialise=partial(_initialise_anew, rank=K - 1) if restarts else None,
+        shown=shown,
+        initialise=partial(_initialise_anew, rank=K - 1) if shown else None,
     )
     return as_model(outcome.components, outcome.alpha, comparisons, state, settings)
 

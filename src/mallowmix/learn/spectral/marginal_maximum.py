@@ -55,6 +55,7 @@ def marginal_maximum(
     engine: Engine,
     *,
     seed: int,
+    fine: bool = True,
 ) -> Maximum:
     """Newton steps in φ and α, where the fit is more than a standard error from the maximum.
 
@@ -67,6 +68,9 @@ def marginal_maximum(
         The users, in memory.
     engine : Engine
     seed : int
+    fine : bool
+        Whether to end with steps by long chains. Without them φ and α are left within about a
+        standard error of the maximum, which is enough to predict by.
 
     Returns
     -------
@@ -81,7 +85,7 @@ def marginal_maximum(
     first = score_distance(at, _users(part))
     if first <= (_NEAR if share == 1 else far_by_chance(2 * len(alpha))):
         return Maximum(components, alpha, (first,))
-    found = _ascend(components, alpha, blocks, engine, seed, is_far=share == 1)
+    found = _ascend(components, alpha, blocks, engine, seed, is_far=share == 1, fine=fine)
     nearer = found.distances[-1] < found.distances[0]
     return found if nearer else Maximum(components, alpha, found.distances)
 
@@ -122,13 +126,14 @@ def _ascend(
     seed: int,
     *,
     is_far: bool = True,
+    fine: bool = True,
 ) -> Maximum:
     """Newton steps; none where it is not sure that the fit is far, and all users say it is near."""
-    users = _users(blocks)
+    users, n_fine = _users(blocks), _FINE_STEPS if fine else 0
     distances: list[float] = []
     path: list[Array] = []
     far = True
-    while far or len(path) < _FINE_STEPS:
+    while far or len(path) < n_fine:
         step_seed = child_seed(seed, Step.MARGINAL_MAXIMUM, len(distances))
         sweeps = _SWEEPS if far else _FINE_SWEEPS
         found = smooth_at(*components, alpha, blocks, engine, sweeps=sweeps, seed=step_seed)

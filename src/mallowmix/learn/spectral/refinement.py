@@ -55,6 +55,7 @@ def refine(
     *,
     min_burn_in: int = 4,
     explore: bool = True,
+    shown: bool = True,
     initialise: Callable[[FitState], Initialisation] | None = None,
 ) -> MonteCarlo:
     """Steps 5 and 6: Monte-Carlo EM on the direct likelihood, then passes over all users.
@@ -73,6 +74,8 @@ def refine(
         Cycles of Monte-Carlo EM before averaging may begin.
     explore : bool
         Look for better local optima where components came out alike (`learn.spectral.split_merge`).
+    shown : bool
+        As in `fit_spectral`.
     initialise : callable, optional
         Another initialisation for users, by the seed of their state: then other local optima are
         looked for (`learn.spectral.restarts`).
@@ -101,7 +104,9 @@ def refine(
         state.trace = replace(state.trace, predicted_halves=tuple(scores))
     state.trace = replace(state.trace, moved=tuple(outcome.moved))
     if all_blocks is None:
-        outcome = _at_maximum(state, outcome)
+        outcome = _at_maximum(state, outcome, fine=shown)
+        if not shown:
+            return outcome
         theta = [chain.theta for chain in outcome.chains]
         distances = half_distances(state.blocks, outcome.components, theta, state.engine)
     else:
@@ -119,10 +124,10 @@ def refine(
     return outcome
 
 
-def _at_maximum(state: FitState, outcome: MonteCarlo) -> MonteCarlo:
+def _at_maximum(state: FitState, outcome: MonteCarlo, *, fine: bool) -> MonteCarlo:
     """The same rankings, with φ and α at the maximum of the marginal likelihood."""
     found = marginal_maximum(
-        outcome.components, outcome.alpha, state.blocks, state.engine, seed=state.seed
+        outcome.components, outcome.alpha, state.blocks, state.engine, seed=state.seed, fine=fine
     )
     state.trace = replace(state.trace, score_distances=found.distances)
     return outcome._replace(components=found.components, alpha=found.alpha)
