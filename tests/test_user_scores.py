@@ -115,9 +115,9 @@ def test_coarse_steps_end_near_the_maximum_and_fine_ones_follow(far, monkeypatch
     assert len(found.distances) == far + 3
 
 
-@pytest.mark.parametrize(("distances", "steps"), [([3.0, 1.5, 0.8], 3), ([2.0] * 12, 12)])
+@pytest.mark.parametrize(("distances", "steps"), [([3.0, 2.2, 2.1], 3), ([2.2] * 12, 12)])
 def test_without_fine_steps_the_first_near_step_is_the_last(distances, steps, monkeypatch):
-    """The dispersion is then the one that this step says, not a mean over steps."""
+    """Near is what a sample is by chance, 2.15 for two parameters; the last step says φ."""
     seen, told = [], iter(distances)
 
     def at(*_, sweeps, **__):

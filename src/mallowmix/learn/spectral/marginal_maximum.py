@@ -69,8 +69,8 @@ def marginal_maximum(
     engine : Engine
     seed : int
     fine : bool
-        Whether to end with steps by long chains. Without them φ and α are left within about a
-        standard error of the maximum, which is enough to predict by.
+        Whether to go to the maximum itself, at last with long chains. Otherwise φ and α may be as
+        far from it as those of a sample are by chance, which is near enough to predict by.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def marginal_maximum(
     part = sample_blocks(blocks, share, seed, engine)
     at = smooth_at(*components, alpha, part, engine, sweeps=_SWEEPS, seed=seed)
     first = score_distance(at, _users(part))
-    if first <= (_NEAR if share == 1 else far_by_chance(2 * len(alpha))):
+    if first <= (_NEAR if share == 1 and fine else far_by_chance(2 * len(alpha))):
         return Maximum(components, alpha, (first,))
     found = _ascend(components, alpha, blocks, engine, seed, is_far=share == 1, fine=fine)
     nearer = found.distances[-1] < found.distances[0]
@@ -130,6 +130,7 @@ def _ascend(
 ) -> Maximum:
     """Newton steps; none where it is not sure that the fit is far, and all users say it is near."""
     users, n_fine = _users(blocks), _FINE_STEPS if fine else 0
+    near = _NEAR if fine else far_by_chance(2 * len(alpha))
     distances: list[float] = []
     path: list[Array] = []
     far = True
@@ -138,12 +139,12 @@ def _ascend(
         sweeps = _SWEEPS if far else _FINE_SWEEPS
         found = smooth_at(*components, alpha, blocks, engine, sweeps=sweeps, seed=step_seed)
         distances.append(score_distance(found, users))
-        if not is_far and distances[0] <= _NEAR:
+        if not is_far and distances[0] <= near:
             break
         eta = newton_step(found, users @ found.scores)
         components, alpha = _at(components, eta)
         path += [] if far else [eta]
-        far = far and distances[-1] > _NEAR and len(distances) < _MOST_STEPS
+        far = far and distances[-1] > near and len(distances) < _MOST_STEPS
     if path:
         components, alpha = _at(components, np.mean(path[-_AVERAGED:], axis=0))
     return Maximum(components, alpha, tuple(distances))
