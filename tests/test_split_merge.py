@@ -183,7 +183,7 @@ def test_two_components_are_never_one_that_is_split(K, times, monkeypatch):
     outcome = MonteCarlo(components, np.ones(K), [], [7])
     monkeypatch.setattr(refinement, "_ascend", lambda *_: outcome)
     monkeypatch.setattr(refinement, "split_and_merge", no_move)
-    monkeypatch.setattr(refinement, "_at_maximum", lambda state, found: found)
+    monkeypatch.setattr(refinement, "_at_maximum", lambda state, found, **_: found)
     monkeypatch.setattr(refinement, "half_distances", lambda *_: np.zeros(K))
     state = FitState([], None, ENGINE, 0, None, 4)
     assert refinement.refine(state, state, outcome, None) is outcome
