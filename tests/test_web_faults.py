@@ -3,9 +3,12 @@
 import logging
 import os
 import shutil
+import sqlite3
 import stat
+import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pytest
 import sqlalchemy as sa
@@ -149,13 +152,84 @@ def test_votes_are_refused_while_their_file_is_gone(tmp_path, way):
             late = VOTE | {"key": f"late-vote-{n}", "second": 3 + n}
             said = client.post("/api/v1/votes", headers=headers, json=late)
             assert said.status_code == 503 and "retry-after" in said.headers
-        health = client.get("/api/v1/health").json()
-        assert health["status"] == "degraded" and "deleted or replaced" in health["problem"]
+        health = client.get("/api/v1/health")
+        assert health.status_code == 503 and health.json()["status"] == "degraded"
+        assert "deleted or replaced" in health.json()["problem"]
         assert path.exists() == (way != "deleted")  # no empty file in its place
         kept.replace(gone)
         assert client.get("/api/v1/health").json()["status"] == "ok"
         assert client.post("/api/v1/votes", headers=headers, json=late).status_code == 200
         assert client.app.state.site.store.counts()["votes"] == 2
+
+
+def other_file(folder, way):
+    """What a file of votes is overwritten with: nothing, another database, votes of others."""
+    folder.mkdir()
+    path = folder / "votes.db"
+    if way == "emptied":
+        path.touch()
+    elif way == "other votes":
+        opened(folder).close()
+    else:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE other (x)")
+            connection.commit()
+    return path
+
+
+def copied(source, target):
+    """Copy into a file that keeps its inode, in a process of its own.
+
+    Where this process closed the file, it would lose SQLite's locks on it.
+    """
+    subprocess.run(["cp", source, target], check=True)
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+@pytest.mark.parametrize("way", ["emptied", "another database", "other votes"])
+def test_votes_are_refused_while_their_file_is_overwritten(tmp_path, way, checkpoint):
+    """It keeps its inode. Put back in place it is taken again, with all its votes."""
+    path, other = tmp_path / "votes.db", other_file(tmp_path / "other", way)
+    with TestClient(create_app(opened(tmp_path))) as client:
+        store = client.app.state.site.store
+        headers, _ = begin(client)
+        assert client.post("/api/v1/votes", headers=headers, json=VOTE).status_code == 200
+        if checkpoint:
+            store.checkpoint()
+        copied(path, tmp_path / "kept")
+        copied(other, path)
+        for n in range(3):
+            late = VOTE | {"key": f"late-vote-{n}", "second": 3 + n}
+            said = client.post("/api/v1/votes", headers=headers, json=late)
+            assert said.status_code == 503 and "retry-after" in said.headers
+        assert client.get("/api/v1/health").status_code == 503
+        assert subprocess.run(["cmp", path, other], check=False).returncode == 0  # as it was put
+        copied(tmp_path / "kept", path)
+        assert client.get("/api/v1/health").json()["status"] == "ok"
+        assert client.post("/api/v1/votes", headers=headers, json=late).status_code == 200
+        assert store.counts()["votes"] == 2
+    assert vote_count(path) == 2
+
+
+def test_a_file_that_another_program_changes_by_rule_is_still_ours(tmp_path):
+    """A query tool that writes into the database, and moves the log into it, does no harm."""
+    path = tmp_path / "votes.db"
+    with TestClient(create_app(opened(tmp_path))) as client:
+        headers, _ = begin(client)
+        assert client.post("/api/v1/votes", headers=headers, json=VOTE).status_code == 200
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("INSERT INTO meta (key, value) VALUES ('note', 'x')")
+            connection.commit()
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        late = VOTE | {"key": "late-vote-1", "second": 3}
+        assert client.post("/api/v1/votes", headers=headers, json=late).status_code == 200
+        assert client.get("/api/v1/health").json()["status"] == "ok"
+    assert vote_count(path) == 2
+
+
+def vote_count(path):
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("SELECT COUNT(*) FROM votes").fetchone()[0]
 
 
 def test_a_damaged_model_in_the_database_does_not_stop_the_server(tmp_path, caplog):

@@ -54,9 +54,13 @@ _STORED, _REPEATED = (
 Link = Annotated[str, Query(pattern=r"^[A-Za-z0-9_-]{24}$")]
 
 
-@router.get("/health", tags=["server"], responses={200: {"model": shapes.Health}})
+@router.get(
+    "/health",
+    tags=["server"],
+    responses={code: {"model": shapes.Health} for code in (200, 503)},
+)
 async def health(request: Request) -> Response:
-    """Whether the server can take votes. No query is made: nothing is faster."""
+    """Whether the server can take votes; 503 where it cannot. No query is made."""
     site = site_of(request)
     problem = site.store.problem
     text = shapes.Health(
@@ -68,7 +72,7 @@ async def health(request: Request) -> Response:
         fitting=site.refitter.running,
     )
     shown = text.model_dump_json(exclude=None if problem else {"problem"})
-    return Response(shown, media_type="application/json")
+    return Response(shown, 503 if problem else 200, media_type="application/json")
 
 
 @router.post(

@@ -105,11 +105,19 @@ def _sqlite(url: sa.URL, *, writing: bool) -> sa.Engine:
         {} if writing else {"pool_size": 8, "max_overflow": 8}
     )
     # never made by opening it: a file that was deleted must not come back empty
-    address = f"{Path(url.database or '').absolute().as_uri()}?mode=rw"
+    path = Path(url.database or "").absolute()
+    address = f"{path.as_uri()}?mode=rw"
+
+    def opened() -> sqlite3.Connection:
+        if not writing and path.exists() and path.stat().st_size == 0:
+            # SQLite would delete the log of an empty file, and the votes that are still in it
+            raise sqlite3.OperationalError("the file is empty")
+        return sqlite3.connect(address, uri=True, timeout=_WAIT, check_same_thread=False)
+
     engine = sa.create_engine(
         url,
         poolclass=pool,
-        creator=lambda: sqlite3.connect(address, uri=True, timeout=_WAIT, check_same_thread=False),
+        creator=opened,
         **sizes,
     )
 

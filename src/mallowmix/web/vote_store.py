@@ -201,7 +201,8 @@ class Store(Archive):
             raise FileError(
                 f"{self.database} cannot be used as the database of votes: {reason}."
             ) from None
-        self.guard = FileGuard(Path(str(self.url.database)) if self._is_file else None)
+        path = Path(str(self.url.database)) if self._is_file else None
+        self.guard = FileGuard(path, self.secret.hex())
         self.writer = Writer(self._writing, on_commit, self.guard)
 
     @property
@@ -230,7 +231,7 @@ class Store(Archive):
     def checkpoint(self) -> None:
         """Move everything from SQLite's write-ahead log into the file, and empty the log."""
         if self._is_file and self.guard.intact:
-            with closing(self._writing.raw_connection()) as connection:
+            with self.guard.own_write(), closing(self._writing.raw_connection()) as connection:
                 connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def add_items(self, names: list[str]) -> int:

@@ -131,7 +131,11 @@ class Writer:
 
     def _transaction(self, jobs: list[Job]) -> list[Any]:
         """Return the answers; none is given unless the file that holds them is still in place."""
-        self.guard.check()
+        with self.guard.own_write():
+            return self._written(jobs)
+
+    def _written(self, jobs: list[Job]) -> list[Any]:
+        """Write in one transaction; return the answers."""
         if self._connection is None:
             self._connection = self.engine.connect()
         with self._connection.begin():
@@ -142,7 +146,6 @@ class Writer:
             stored = insert_votes(self._connection, list(votes.values()))
             for n, answer in zip(votes, stored, strict=True):
                 answers[n] = answer
-        self.guard.check()
         return answers
 
     def _drop(self) -> None:
