@@ -39,8 +39,8 @@ lint: venv  ## ruff, pyright, import layers, the field's words
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.words
 
-test: lint  ## lint and all tests
-	$(BIN)/python -m pytest -n auto --dist worksteal
+test: lint  ## lint and all tests; ORDER=3 shuffles them
+	$(BIN)/python -m pytest -n auto --dist worksteal $(if $(ORDER),--order-seed $(ORDER))
 
 test-fast: venv  ## the tests that are not marked slow
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow'

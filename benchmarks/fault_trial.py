@@ -52,6 +52,10 @@ COMMANDS = {
     "intervals": Command(
         "intervals model.m4 votes.csv --n-replicates 20 -o out.csv -q", ("out.csv",)
     ),
+    "sample-posterior": Command(
+        "sample-posterior votes.csv -k 2 --n-chains 2 --n-warmup 40 --n-draws 40 -o out.nc -q",
+        ("out.nc",),
+    ),
     "report": Command("report model.m4 votes.csv -o out.html -q", ("out.html",)),
     **{
         f"convert to {ending}": Command(f"convert votes.csv out.{ending} -q", (f"out.{ending}",))
