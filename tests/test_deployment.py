@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,16 @@ def test_every_option_is_one_of_serve():
     entry, usual = (json.loads(instruction(name)) for name in ("ENTRYPOINT", "CMD"))
     words = [*entry, *usual, *COMPOSE["services"]["survey"]["command"]]
     assert entry[:2] == ["mallowmix", "serve"]
-    assert {word for word in words if word.startswith("--")} <= options_of_serve()
+    given = {word.split("=")[0] for word in words if word.startswith("--")}
+    assert given <= options_of_serve()
+
+
+def test_the_trusted_proxy_is_the_gateway_of_the_network():
+    words = COMPOSE["services"]["survey"]["command"]
+    (network,) = COMPOSE["networks"]["default"]["ipam"]["config"]
+    assert f"--trusted-proxy={network['gateway']}" in words
+    assert ip_address(network["gateway"]) in ip_network(network["subnet"])
+    assert any(word.startswith("--public-url=${MALLOWMIX_PUBLIC_URL:?") for word in words)
 
 
 def test_the_survey_waits_for_its_database():
@@ -87,7 +97,7 @@ def test_the_workflow_calls_targets_that_there_are():
 
 
 @pytest.mark.slow
-def test_the_health_check_fails_until_the_server_answers(tmp_path):
+def test_the_health_check_fails_unless_the_server_takes_votes(tmp_path):
     save(M4.from_orders(["abc"], 0.1), tmp_path / "model.m4")
     server = Server(["model.m4", "--votes", "votes.db"], tmp_path)
     _, option, code = health_check()
@@ -97,5 +107,7 @@ def test_the_health_check_fails_until_the_server_answers(tmp_path):
     server.start()
     try:
         assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+        (tmp_path / "votes.db").rename(tmp_path / "elsewhere")  # votes are refused
+        assert subprocess.run(command, capture_output=True, check=False).returncode != 0
     finally:
         server.kill()
