@@ -3,6 +3,7 @@ of memory, and nothing is written where nothing should be.
 """
 
 import gzip
+import io
 import json
 import resource
 import sqlite3
@@ -10,11 +11,13 @@ import struct
 import subprocess
 import sys
 import tracemalloc
+import zipfile
 import zlib
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -27,6 +30,7 @@ from mallowmix.data.labels import as_labels
 from mallowmix.errors import DataError, FileError, ModelFileError, OptionError
 from mallowmix.model.model_file import dumps, loads
 from mallowmix.readers import read
+from mallowmix.readers.excel_files import open_excel
 from mallowmix.readers.mat_files import read_mat
 from mallowmix.web.item_names import read_items
 from mallowmix.web.vote_store import Archive, Store
@@ -229,6 +233,120 @@ def test_users_of_stored_comparisons_stop_at_the_limit_and_are_all_there(monkeyp
         _ = mm.store_comparisons("v.csv", "v.blocks").users
     users.write_bytes(good)
     assert mm.store_comparisons("v.csv", "v.blocks").users.tolist() == ["ann"]
+
+
+# ---- workbooks: zips of XML, whose cells share texts and may stand anywhere ----
+
+SHEET, STRINGS = "xl/worksheets/sheet1.xml", "xl/strings.xml"
+TYPES = "[Content_Types].xml"
+STRINGS_TYPE = f"""<Override PartName="/{STRINGS}" ContentType=
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"/>"""
+XML = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+
+
+def workbook(rows, dimension="A1:C9", label="ann"):
+    """A workbook with these rows, in XML, and one shared text, to which `<v>0</v>` refers."""
+    names = row_of(*map(text_cell, ("user", "winner", "loser")))
+    sheet = f'<dimension ref="{dimension}"/><sheetData>{names}{rows}</sheetData>'
+    made = {SHEET: f'<worksheet xmlns="{XML}">{sheet}</worksheet>'}
+    good = io.BytesIO()
+    openpyxl.Workbook().save(good)
+    with zipfile.ZipFile(good) as old, zipfile.ZipFile("v.xlsx", "w", zipfile.ZIP_DEFLATED) as new:
+        types = old.read(TYPES).decode()
+        made[TYPES] = types.replace("</Types>", f"{STRINGS_TYPE}</Types>")
+        for name in old.namelist():
+            new.writestr(name, made.get(name) or old.read(name))
+        new.writestr(STRINGS, f'<sst xmlns="{XML}"><si><t>{label}</t></si></sst>')
+    return Path("v.xlsx")
+
+
+def row_of(*cells):
+    return f"<row>{''.join(cells)}</row>"
+
+
+def text_cell(text):
+    return f'<c t="inlineStr"><is><t>{text}</t></is></c>'
+
+
+SHARED = '<c t="s"><v>0</v></c>'
+TEA_MILK = text_cell("tea") + text_cell("milk")
+WORKBOOKS = {
+    "long labels": lambda: workbook(row_of(text_cell("x" * 30_000), TEA_MILK) * 100),
+    "a long label that rows share": lambda: workbook(
+        row_of(SHARED, TEA_MILK) * 100, label="x" * 30_000
+    ),
+    "cells far to the right": lambda: workbook(
+        "".join(row_of(SHARED, TEA_MILK, f'<c r="XFD{n}"><v>1</v></c>') for n in range(2, 90))
+    ),
+    "empty cells far to the right": lambda: workbook(
+        "".join(row_of(SHARED, TEA_MILK, f'<c r="XFD{n}"/>') for n in range(2, 200))
+    ),
+    "a row very far down": lambda: workbook('<row r="99999999999"><c><v>1</v></c></row>'),
+}
+
+
+@pytest.mark.parametrize("kind", WORKBOOKS)
+def test_a_workbook_stops_at_the_limit(kind, monkeypatch):
+    """Of 10 kB that would be 3 MB of text or 10 MB of cells, no more is held than the limit."""
+    path = WORKBOOKS[kind]()
+    assert path.stat().st_size < 30_000
+    monkeypatch.setenv(LIMIT, "1MB")
+    with pytest.raises(FileError) as caught:
+        read(path)
+    assert str(caught.value) == (
+        f"v.xlsx has {path.stat().st_size:,} bytes and unpacks to more than 1,000,000: if that is "
+        f"right, allow more with {LIMIT}=8GB (or more) in the environment."
+    )
+    monkeypatch.setenv(LIMIT, "20MB")
+    if "down" not in kind:
+        assert read(path).comparisons.n_comparisons >= 88
+    monkeypatch.setenv(LIMIT, "plenty")
+    with pytest.raises(OptionError):
+        read(path)
+
+
+@pytest.mark.parametrize("dimension", ["A1:XFD1048576", "A1", "B2:C2"])
+def test_a_workbook_is_as_large_as_its_cells_whatever_it_claims(dimension, monkeypatch):
+    """A claim of 16,384 columns would fill 200 MB, and one of a single cell would lose rows."""
+    path = workbook(row_of(SHARED, TEA_MILK) * 1500, dimension)
+    monkeypatch.setenv(LIMIT, "1MB")
+    tracemalloc.start()
+    try:
+        assert read(path).comparisons.n_comparisons == 1500
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_one_wide_row_of_a_workbook_widens_no_other():
+    path = workbook(row_of(SHARED, TEA_MILK) * 1500 + '<row><c r="XFD1502"><v>1</v></c></row>')
+    tracemalloc.start()
+    try:
+        assert len(open_excel(path).names) == 16_384
+        assert tracemalloc.get_traced_memory()[1] < 40_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("checksum_lies", [False, True])
+def test_a_workbook_whose_zip_lies_about_a_size_is_cut_there(checksum_lies, monkeypatch):
+    """Its sheet says 1,000 bytes and unpacks to 3 MB: zipfile stops at 1,000, and so do we."""
+    path = WORKBOOKS["long labels"]()
+    with zipfile.ZipFile(path) as parts:
+        sheet, data = parts.getinfo(SHEET), path.read_bytes()
+        start = zlib.crc32(parts.read(SHEET)[:1000]) if checksum_lies else sheet.CRC
+    for true, false in ((sheet.file_size, 1000), (sheet.CRC, start)):
+        data = data.replace(struct.pack("<I", true), struct.pack("<I", false))
+    path.write_bytes(data)
+    monkeypatch.setenv(LIMIT, "1MB")
+    with zipfile.ZipFile(path) as parts:
+        if checksum_lies:
+            assert len(parts.read(SHEET)) == 1000
+        else:
+            with pytest.raises(zipfile.BadZipFile):
+                parts.read(SHEET)
+    with pytest.raises(FileError, match=r"v.xlsx cannot be read as an Excel workbook: "):
+        read(path)
 
 
 # ---- fields that are longer than Python's csv reads ----

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mallowmix as mm
-from benchmarks import fuzz_readers
+from benchmarks import fuzz_inputs, fuzz_readers
 from benchmarks.table_bytes import as_matlab, as_workbook
 from benchmarks.valid_files import KINDS, Table
 from mallowmix.errors import DataError, FileError, MallowmixError, OptionError
@@ -613,10 +613,10 @@ def test_no_bytes_end_in_a_foreign_error(tmp_path_factory, name, content):
 @pytest.mark.parametrize("name", KINDS)
 def test_the_fuzzer_finds_nothing_in_a_few_inputs(name):
     """The same inputs every time; `python -m benchmarks.fuzz_readers` tries 100,000 a form."""
-    result = fuzz_readers.read_some(name, 0, 16)
+    result = fuzz_inputs.read_some(name, 0, 16)
     assert result["foreign"] == {} and sum(result["found"].values()) == 16
     assert result["found"]["read"] >= 4  # the good ones
-    assert result["slowest_seconds"] < fuzz_readers.SECONDS
+    assert result["slowest_seconds"] < fuzz_inputs.SECONDS
 
 
 def test_the_record_of_the_fuzzer_names_the_readers_of_its_child_processes():
@@ -642,13 +642,13 @@ def test_the_fuzzer_notices_a_foreign_error_and_a_file_that_is_not_read(monkeypa
         raise FileError(f"{path} is not to my taste.")
 
     monkeypatch.setattr("mallowmix.readers.read", refuse)
-    found = fuzz_readers.read_some("plain.csv", 1, 17)
+    found = fuzz_inputs.read_some("plain.csv", 1, 17)
     assert found["found"] == {"foreign": 4, "FileError": 12}
     assert all("NotRead" in error for error in found["foreign"])
     monkeypatch.setattr(
         "mallowmix.readers.read", lambda path, **options: path.read_bytes().decode("ascii")
     )
-    assert fuzz_readers.read_some("battles.csv", 1, 60)["found"]["foreign"] > 0
+    assert fuzz_inputs.read_some("battles.csv", 1, 60)["found"]["foreign"] > 0
 
 
 @pytest.mark.slow
@@ -672,8 +672,37 @@ def test_fuzzing_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert again["inputs_a_form"] == 8 and again["found"] == first["found"]
     whole = fuzz_readers.run(16, names, file)
     assert whole["inputs_a_form"] == 16 and sum(whole["found"].values()) == 32
-    monkeypatch.setattr(fuzz_readers, "_state", lambda: "another version")
+    monkeypatch.setattr(fuzz_readers, "_state", lambda name: "another version")
     assert fuzz_readers.run(16, names, file, minutes=0.0)["inputs"] == 0
+
+
+@pytest.mark.parametrize(
+    ("module", "endings"),
+    [
+        ("mallowmix.readers.excel_files", (".xlsx",)),
+        ("mallowmix.readers.json_files", (".json",)),
+        ("mallowmix.readers.csv_files", (".csv", ".tsv", ".gz", ".zst")),
+        ("mallowmix.readers.sql", ("",)),  # every path is asked whether it is a database
+        ("mallowmix.readers.unpacked_limit", ("",)),
+        ("benchmarks.fuzz_inputs", ("",)),
+        ("benchmarks.fuzz_readers", ()),
+        ("mallowmix.model.m4", ()),
+    ],
+)
+def test_a_changed_reader_makes_only_its_own_endings_begin_anew(module, endings, monkeypatch):
+    before = {name: fuzz_readers._state(name) for name in KINDS}
+    changed = fuzz_readers.imported_modules() | {module: "another"}
+    monkeypatch.setattr(fuzz_readers, "imported_modules", lambda: changed)
+    anew = {name for name in KINDS if fuzz_readers._state(name) != before[name]}
+    assert anew == {name for name in KINDS if name.endswith(endings)}
+
+
+def test_readers_that_count_for_some_endings_are_there():
+    """A module that was renamed would count for every form, and nobody would notice."""
+    fuzz_readers.import_readers()
+    assert set(fuzz_readers._ONLY_FOR) <= set(fuzz_readers.imported_modules())
+    for endings in fuzz_readers._ONLY_FOR.values():
+        assert all(any(name.endswith(ending) for name in KINDS) for ending in endings)
 
 
 @pytest.mark.parametrize("n_rows", [0, 1])
@@ -692,9 +721,9 @@ def test_two_columns_of_one_name_in_parquet_are_named(tmp_path, n_rows):
 
 def test_the_fuzzer_notices_a_row_that_is_lost():
     table = Table(["user", "winner", "loser"], [["u", "a", "b"], ["u", "b", "a"]])
-    fuzz_readers._check_rows(table, mm.Comparisons.from_arrays(["u", "u"], ["a", "b"], ["b", "a"]))
-    with pytest.raises(fuzz_readers.NotRead):
-        fuzz_readers._check_rows(table, mm.Comparisons.from_arrays(["u"], ["a"], ["b"]))
+    fuzz_inputs._check_rows(table, mm.Comparisons.from_arrays(["u", "u"], ["a", "b"], ["b", "a"]))
+    with pytest.raises(fuzz_inputs.NotRead):
+        fuzz_inputs._check_rows(table, mm.Comparisons.from_arrays(["u"], ["a"], ["b"]))
 
 
 def test_the_fuzzer_writes_labels_and_empty_tables_as_they_are(tmp_path):
@@ -710,10 +739,10 @@ def test_the_fuzzer_writes_labels_and_empty_tables_as_they_are(tmp_path):
 def test_mutations_are_the_same_every_time():
     data = json.dumps(list(range(50))).encode()
     assert (
-        fuzz_readers.mutated(data, random.Random(4))
-        == fuzz_readers.mutated(data, random.Random(4))
+        fuzz_inputs.mutated(data, random.Random(4))
+        == fuzz_inputs.mutated(data, random.Random(4))
         != data
     )
     assert (
-        np.unique([len(fuzz_readers.mutated(data, random.Random(n))) for n in range(50)]).size > 10
+        np.unique([len(fuzz_inputs.mutated(data, random.Random(n))) for n in range(50)]).size > 10
     )

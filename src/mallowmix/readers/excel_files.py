@@ -1,17 +1,26 @@
-"""Excel workbooks (.xlsx): the first sheet that has rows, as a table."""
+"""Excel workbooks (.xlsx): the first sheet that has rows, as a table.
 
-from collections.abc import Mapping
+A workbook is a zip of XML files, and 200 kB of it can become gigabytes in three ways: it unpacks to
+more; cells refer again and again to one long text; a cell far to the right, or a range that the
+sheet claims to have, makes rows of thousands of empty cells. All of them stop at the limit of
+`unpacked_limit`, and of a row nothing is kept to the right of its last value.
+"""
+
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from mallowmix.data.optional_packages import optional_package
-from mallowmix.errors import DataError, DataWarning, FileError
+from mallowmix.errors import DataError, DataWarning, FileError, MallowmixError
 from mallowmix.readers.inputs import Input, check_width
+from mallowmix.readers.unpacked_limit import check_unpacked, most_unpacked, too_large
 
 ENDINGS = (".xlsx", ".xlsm")
-_Rows = list[tuple[Any, ...]]
+_ROW, _CELL = 32, 8  # bytes that a row and a value of it count, beside the text
+_Rows = list[tuple[int, tuple[Any, ...]]]  # by their number in the sheet
 
 
 def open_excel(path: Path, *, header: bool = True) -> Input:
@@ -33,8 +42,8 @@ def open_excel(path: Path, *, header: bool = True) -> Input:
     if not sheets:
         raise FileError(f"{path} has no row in it: give a row with names, and one a comparison.")
     sheet, rows = sheets[0]
-    first = rows[0][1]
-    names = [_name(value, n) if header else str(n) for n, value in enumerate(first, start=1)]
+    first, width = rows[0][1], max(len(row) for _, row in rows)
+    names = [_name(_value(first, n), n + 1) if header else str(n + 1) for n in range(width)]
     rows = rows[1:] if header else rows
     if not rows:
         raise DataError(f"{path} has a row of names but no other: give at least one comparison.")
@@ -50,41 +59,85 @@ def open_excel(path: Path, *, header: bool = True) -> Input:
     return Input(str(path), names, take, where, notes, headed=header)
 
 
-def _sheets(path: Path) -> list[tuple[str, list[tuple[int, tuple[Any, ...]]]]]:
-    """Return the sheets with rows, by name: numbered rows that are not empty, equally long."""
+def _sheets(path: Path) -> list[tuple[str, _Rows]]:
+    """Return the sheets with rows, by name: numbered rows that are not empty."""
     openpyxl = optional_package("openpyxl", f"The Excel file {path}")
     try:
+        _check_parts(path)
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        sheets = [(sheet.title, list(sheet.iter_rows(values_only=True))) for sheet in book]
+        size = _Size(path)
+        sheets = [(sheet.title, list(_filled(_as_read(sheet), size))) for sheet in book]
         book.close()
+    except MallowmixError:
+        raise
     except Exception as error:  # a damaged file ends in any error of zip, XML or openpyxl
         reason = (str(error).splitlines() or [type(error).__name__])[0][:100].rstrip(".")
         raise FileError(
             f"{path} cannot be read as an Excel workbook: {reason}. Save it as CSV."
         ) from None
-    return [(title, filled) for title, rows in sheets if (filled := _filled(rows))]
+    return [(title, rows) for title, rows in sheets if rows]
 
 
-def _filled(rows: _Rows) -> list[tuple[int, tuple[Any, ...]]]:
-    numbered = [(n, row) for n, row in enumerate(rows, start=1) if any(map(_is_there, row))]
-    width = max((_width(row) for _, row in numbered), default=0)
-    return [(n, (row + (None,) * width)[:width]) for n, row in numbered]
+def _check_parts(path: Path) -> None:
+    """Refuse a workbook whose parts unpack to too much, by the sizes that the zip declares.
+
+    A part that is larger than it says is no way out: zipfile cuts it there.
+    """
+    with zipfile.ZipFile(path) as parts:
+        check_unpacked(path, sum(part.file_size for part in parts.infolist()))
+
+
+def _as_read(sheet: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a sheet, each as long as its cells reach, whatever the sheet claims."""
+    sheet.reset_dimensions()
+    return sheet.iter_rows(values_only=True)
+
+
+class _Size:
+    """What the rows of all sheets come to, in bytes; a FileError where it is more than may be."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._left = path, most_unpacked(path)
+
+    def add(self, n_cells: int, row: tuple[Any, ...]) -> None:
+        """Count a row of so many cells, of which these are kept; a text counts wherever it is."""
+        texts = sum(len(value) for value in row if isinstance(value, str))
+        self._left -= _ROW + _CELL * len(row) + n_cells + texts
+        if self._left < 0:
+            raise too_large(self._path)
+
+
+def _filled(rows: Iterable[tuple[Any, ...]], size: _Size) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Yield the rows that are not empty, with their numbers, up to the last value of each."""
+    for number, row in enumerate(rows, start=1):
+        kept = row[: _width(row)]
+        size.add(len(row), kept)
+        if kept:
+            yield number, kept
 
 
 def _width(row: tuple[Any, ...]) -> int:
-    return max(n for n, value in enumerate(row, start=1) if _is_there(value))
+    width = len(row)
+    while width and not _is_there(row[width - 1]):
+        width -= 1
+    return width
+
+
+def _value(row: tuple[Any, ...], index: int) -> Any:
+    """Return a value of a row; None to the right of the last one, and for an empty text."""
+    return row[index] if index < len(row) and _is_there(row[index]) else None
 
 
 def _is_there(value: Any) -> bool:
-    return value is not None and value != ""
+    return value not in (None, "")
 
 
 def _name(value: Any, number: int) -> str:
     return str(value).strip() if _is_there(value) else f"column {number}"
 
 
-def _column(rows: list[tuple[int, tuple[Any, ...]]], index: int) -> pa.ChunkedArray:
-    values = [row[index] if _is_there(row[index]) else None for _, row in rows]
+def _column(rows: _Rows, index: int) -> pa.ChunkedArray:
+    values = [_value(row, index) for _, row in rows]
     kinds = {type(value) for value in values if value is not None}
     if not (kinds <= {int, float} or kinds == {str} or kinds == {bool}):
         values = [None if value is None else _as_text(value) for value in values]
