@@ -18,6 +18,8 @@ from mallowmix.web import events, server
 from mallowmix.web.addresses import counted_address
 from mallowmix.web.application import create_app
 from mallowmix.web.connection_limits import ConnectionLimits
+from mallowmix.web.prepared_answers import ServedModel
+from mallowmix.web.schema import models
 from mallowmix.web.settings import Settings
 from mallowmix.web.site import Site
 from mallowmix.web.work_pool import Busy, WorkPool
@@ -65,6 +67,32 @@ def test_choices_of_a_known_person_can_be_sent_back(tmp_path):
         one = opened.get("/api/v1/crowd/choices", params={"person": "u"}).json()
         assert [choice["times"] for choice in one["choices"]] == [900, 900, 200]
         assert opened.post("/api/v1/weights", json=one).status_code == 200
+
+
+def test_what_depends_on_the_model_alone_is_computed_once(client, monkeypatch):
+    """The ranking matrix of 600 items was made for each component and pair, in each request."""
+    site, calls = client.app.state.site, []
+    beta = mm.M4.beta
+    monkeypatch.setattr(mm.M4, "beta", lambda model: calls.append(1) or beta(model))
+    answers = [client.get("/api/v1/model").json() for _ in range(3)]
+    assert calls == []
+    fresh = ServedModel(0, MODEL)
+    fresh.warm()
+    made = len(calls)
+    assert made and answers == 3 * [fresh.summary.model_dump(mode="json")]
+    site.fitted = fresh
+    assert client.get("/api/v1/model").json() == answers[0] and len(calls) == made
+
+
+def test_the_model_is_told_with_every_refit_so_far(client):
+    site = client.app.state.site
+    assert client.get("/api/v1/model").json()["growth"] == []
+    fit = {"votes": 7, "people": 2, "components": 1, "seconds": 0.5, "last_vote": 7}
+    more = {"created": 1.0, "data": None, "predicted": None, "predicted_of": 0}
+    site.store.writer.submit(lambda line: line.execute(models.insert().values(fit | more))).result()
+    (told,) = client.get("/api/v1/model").json()["growth"]
+    assert told["votes"] == 7 and told["predicted"] is None
+    assert site.fitted.summary.growth == []  # the part that all answers share stays as it is
 
 
 # ---- the pool ----

@@ -1,7 +1,7 @@
 """The HTTP API about the model: what it found, and what it makes of anybody's choices."""
 
 import numpy as np
-from fastapi import APIRouter, HTTPException, Query
+from fastapi import APIRouter, HTTPException, Query, Response
 
 from mallowmix.data.labels import text_of
 from mallowmix.engine import Block
@@ -19,44 +19,28 @@ router = APIRouter(responses=PROBLEMS, tags=["model"])
 _MOST_PEOPLE = 300
 
 
-@router.get("/model")
-async def model(site: TheSite) -> shapes.ModelOut:
+@router.get("/model", response_model=shapes.ModelOut)
+async def model(site: TheSite) -> Response:
     """The tastes, the crowd's ranking, what people differ on, and how the model grew."""
-    return await site.run_slow(_model, site)
+    # written in the thread, too: a large model's answer has hundreds of kilobytes
+    return Response(await site.run_slow(_model, site), media_type="application/json")
 
 
-def _model(site: Site) -> shapes.ModelOut:
+def _model(site: Site) -> str:
+    """The answer as JSON; what depends on the model alone was made with it."""
     growth = [
         shapes.Fit(**{name: fit[name] for name in shapes.Fit.model_fields})
         for fit in site.store.fits()
     ]
+    known = _early(site) if site.fitted is None else site.fitted.summary
+    return known.model_copy(update={"growth": growth}).model_dump_json()
+
+
+def _early(site: Site) -> shapes.ModelOut:
+    """What there is to say before the first fit."""
     names = [item.name for item in site.items.values() if item.status == "active"]
-    fitted = site.fitted
-    if fitted is None:
-        so_far = win_counts(site.store.pair_wins(), site.items)
-        return shapes.ModelOut(version=None, votes=0, items=names, growth=growth, so_far=so_far)
-    pairs, splits = fitted.polarising
-    crowd = [
-        {
-            "item": str(line.item),
-            "place": line.position,
-            "low": line.low,
-            "high": line.high,
-            "wins": line.win_rate,
-            "crowd": line.position,
-        }
-        for line in fitted.crowd
-    ]
-    return shapes.ModelOut(
-        version=fitted.version,
-        votes=fitted.votes,
-        items=text_of(fitted.model.items),
-        tastes=[shapes.Taste(**taste) for taste in fitted.tastes],
-        crowd=[shapes.Line(**line) for line in crowd],
-        pairs=[vars(pair) | {"tastes": fitted.tastes_on(pair)} for pair in pairs],
-        splits=[vars(item) for item in splits],
-        growth=growth,
-    )
+    so_far = win_counts(site.store.pair_wins(), site.items)
+    return shapes.ModelOut(version=None, votes=0, items=names, so_far=so_far)
 
 
 @router.post("/weights")
