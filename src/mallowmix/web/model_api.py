@@ -101,7 +101,7 @@ def _people(site: Site, at: int) -> shapes.PeopleOut:
     fitted, crowd = site.fitted, site.crowd
     if fitted is None or crowd is None:
         return shapes.PeopleOut(components=[], people=[], weights=[], total=0)
-    some = crowd.take_users(range(min(at, crowd.n_users), min(at + _MOST_PEOPLE, crowd.n_users)))
+    some = crowd.between(at, at + _MOST_PEOPLE)
     numbers = [taste["component"] for taste in fitted.tastes]
     theta = weights(fitted.model, some, unknown_items="drop", n_jobs=1)[:, [k - 1 for k in numbers]]
     return shapes.PeopleOut(
@@ -116,16 +116,22 @@ def _people(site: Site, at: int) -> shapes.PeopleOut:
 @router.get("/crowd/choices")
 async def choices_of(site: TheSite, person: str = Query(max_length=200)) -> shapes.KnownPerson:
     """The choices of one of those people."""
-    crowd = site.crowd
-    if crowd is None or person not in text_of(crowd.users):
+    found = await site.run_slow(_choices, site, person)
+    if found is None:
         raise HTTPException(404, "There is no such person among those whom the server knows.")
-    one, names = crowd.of(person), text_of(crowd.items)
-    rows = zip(one.winner, one.loser, one.weight, strict=True)
-    found, room = [], float(shapes.MOST_CHOICES)  # so that they can be sent back as they are
-    for w, v, n in rows:
-        times = min(float(n), 1000.0, room)
+    return shapes.KnownPerson(choices=found)
+
+
+def _choices(site: Site, person: str) -> list[shapes.PairChoice] | None:
+    """Someone's choices, as many as can be sent back as they are; None for who is not known."""
+    rows = None if site.crowd is None else site.crowd.choices(person)
+    if rows is None:
+        return None
+    found, room = [], float(shapes.MOST_CHOICES)
+    for winner, loser, n in rows:
+        times = min(n, 1000.0, room)
         if times <= 0:
             break
         room -= times
-        found.append(shapes.PairChoice(winner=names[w], loser=names[v], times=times))
-    return shapes.KnownPerson(choices=found)
+        found.append(shapes.PairChoice(winner=winner, loser=loser, times=times))
+    return found
