@@ -14,6 +14,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
 from mallowmix.engine import Block
 from mallowmix.infer.collapsed_variational import fold_in
+from mallowmix.infer.gibbs_draws import weight_intervals
 from mallowmix.infer.next_pair import most_informative, rough_information
 from mallowmix.infer.pool_states import PreparedPool, draw_states, prepare_pool
 from mallowmix.infer.prepared_model import PreparedModel, prepare
@@ -27,6 +28,7 @@ from mallowmix.web import shapes
 N_DRAWS = 100  # of a person's state behind one question
 _FEW, _BEST = 4, 1024  # one draw in four finds the best 1,024 pairs; all draws, the best of these
 _SEED = 0
+_LEAST_DRAWS = 10  # that an interval can be made of
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,16 +133,23 @@ class ServedModel:
         )
 
     def warm(self) -> None:
-        """Compute what is cached and run a question, so that no visitor waits for a compiler."""
+        """Compute what is cached and run what is asked, so that no visitor waits for a compiler."""
         Q, _ = self.model.n_items, (self.pool, self.summary)
         if Q > 1:
-            for block in (
-                self.block(np.zeros(0), np.zeros(0)),
-                self.block(np.array([0]), np.array([1])),
-            ):
+            low, high = np.triu_indices(Q, 1)
+            some = np.array([0]), np.array([1])
+            for block in (self.block(np.zeros(0), np.zeros(0)), self.block(*some)):
                 self.weights(block)
-                low, high = np.triu_indices(Q, 1)
                 self.question(block, low * Q + high)
+            # a choice that was made half a time takes other kernels than a whole one
+            for times in (1.0, 0.5):
+                self._warm_result(self.block(*some, np.array([times])))
+
+    def _warm_result(self, block: Block) -> None:
+        """Run what a person's mixture and ranking are made by, with few draws."""
+        person = self.comparisons(block)
+        weight_intervals(self.model, person, n_draws=_LEAST_DRAWS, n_jobs=1)
+        rank(self.model, person, n_draws=_LEAST_DRAWS, n_jobs=1)
 
 
 def _line(line: RankedItem) -> shapes.Line:
