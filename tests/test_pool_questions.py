@@ -4,13 +4,16 @@ member and for pools of them.
 
 from itertools import combinations, permutations
 
+import numba
 import numpy as np
 import pytest
 from numpy.polynomial.hermite_e import hermegauss
 
 import mallowmix as mm
 from mallowmix.model.predictor import CalibratedModel, Predictor
+from mallowmix.numerics.compiled import Kernel
 from mallowmix.web.prepared_answers import N_DRAWS, ServedModel
+from mallowmix.web.results import result
 
 ITEMS = list("abcd")
 M4 = mm.M4([[0, 1, 2, 3], [3, 1, 0, 2]], [0.3, 0.5], [400.0, 600.0], ITEMS)
@@ -173,6 +176,28 @@ def test_the_served_question_is_that_of_the_library():
     first, second = divmod(int(codes[best]), 4)
     assert (ITEMS[first], ITEMS[second]) == (expected.first, expected.second)
     assert nats == expected.information
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_what_was_run_before_the_first_visitor_is_all_that_answers_need(pooled, monkeypatch):
+    """The first choice that was made half a time waited for a compiler, as did the first result."""
+    components = mm.M4.from_orders([ITEMS, ITEMS[::-1]], phi=0.3)
+    served = ServedModel(0, pooled_model(MEMBERS, WEIGHTS) if pooled else components)
+    called, call = set(), Kernel.__call__
+
+    def watched(kernel, *given):
+        called.add((kernel.__name__, tuple(map(numba.typeof, given))))
+        return call(kernel, *given)
+
+    monkeypatch.setattr(Kernel, "__call__", watched)
+    served.warm()
+    warmed = set(called)
+    assert {"_gibbs_chains", "_tempered_chains"} <= {name for name, _ in warmed}
+    for times in (1.0, 2.5):
+        block = served.block(np.array([0, 1]), np.array([1, 2]), np.array([1.0, times]))
+        result(served, block)
+        mm.predict(served.model, served.comparisons(block), [("a", "d")], n_jobs=1)
+    assert called == warmed
 
 
 def test_a_nearly_singular_covariance():

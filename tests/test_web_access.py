@@ -64,8 +64,20 @@ def test_behind_tls_cookies_are_secure_and_only_our_own_pages_may_write(tmp_path
             follow_redirects=False,
         )
         assert page.status_code == 303 and "Secure" in page.headers["set-cookie"]
+        assert "Secure" in note_of(client)
     with serving(tmp_path) as client:  # without TLS, a Secure cookie would never come back
         assert "Secure" not in client.post("/api/v1/people", json={}).headers["set-cookie"]
+        assert "Secure" not in note_of(client)
+
+
+def note_of(client):
+    """The cookie with what the admin's page says next."""
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    said = client.post("/admin/items", data={"name": "tea"}, headers=bearer, follow_redirects=False)
+    assert said.status_code == 303
+    cookie = said.headers["set-cookie"]
+    assert cookie.startswith("mallowmix_note=") and "HttpOnly" in cookie
+    return cookie
 
 
 @pytest.mark.parametrize(

@@ -292,7 +292,25 @@ def test_the_policy_allows_nothing_but_our_own_files():
         ("\u3164", "invisible"),
         ("\u2800\u2800", "invisible"),
         ("\u0301", "shows nothing"),
-        ("\ufe0f", "shows nothing"),
+        ("\ufe0f", "invisible"),
+        ("tea\ufe0f", r"invisible or control character in it .U.FE0F."),
+        ("te\ufe00a", "invisible"),
+        ("❤\ufe01", "invisible"),
+        ("❤\ufe0f\ufe0f", "invisible"),  # once is enough
+        ("❤\u200d\ufe0f", "invisible"),
+        ("7\ufe0f", "invisible"),  # no keycap
+        ("te\u034fa", "invisible"),
+        ("te\u180ba", "invisible"),
+        ("te\u180fa", "invisible"),
+        ("tea\U000e0100", r"U.E0100"),
+        ("葛\ufe0f", "invisible"),
+        ("葛\u180b", "invisible"),
+        ("ᠠ\U000e0100", "invisible"),
+        ("te\u2065a", "invisible"),  # what no character has yet
+        ("tea\ufff0", "invisible"),
+        ("tea\ufff8", "invisible"),
+        ("tea\U000e0000", "invisible"),
+        ("tea\U000e0fff", "invisible"),
     ],
 )
 def test_names_that_cannot_be(name, words):
@@ -308,6 +326,14 @@ def test_names_that_cannot_be(name, words):
         "👩‍🍳",
         "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
         "❤️",
+        "❤\ufe0e",
+        "❤️\u200d🔥",
+        "👁️\u200d🗨️ and ↔️",
+        "7️⃣ #️⃣ *️⃣",
+        "葛\U000e0100城",
+        "𠮟\U000e0101",
+        "ᠠ\u180bᠡ\u180f",
+        "tired \U0001fae9",  # an emoji that an older Python does not know
         "ญี่ปุ่น",
         "שלום",
         "7",

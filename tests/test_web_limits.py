@@ -10,14 +10,20 @@ import signal
 import threading
 import time
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
 import mallowmix as mm
-from mallowmix.web import events, server
+from mallowmix.data import comparisons
+from mallowmix.data.labels import text_of
+from mallowmix.web import events, known_people, model_api, server
 from mallowmix.web.addresses import counted_address
 from mallowmix.web.application import create_app
 from mallowmix.web.connection_limits import ConnectionLimits
+from mallowmix.web.known_people import KnownPeople
+from mallowmix.web.prepared_answers import ServedModel
+from mallowmix.web.schema import models
 from mallowmix.web.settings import Settings
 from mallowmix.web.site import Site
 from mallowmix.web.work_pool import Busy, WorkPool
@@ -65,6 +71,76 @@ def test_choices_of_a_known_person_can_be_sent_back(tmp_path):
         one = opened.get("/api/v1/crowd/choices", params={"person": "u"}).json()
         assert [choice["times"] for choice in one["choices"]] == [900, 900, 200]
         assert opened.post("/api/v1/weights", json=one).status_code == 200
+
+
+def test_what_depends_on_the_model_alone_is_computed_once(client, monkeypatch):
+    """The ranking matrix of 600 items was made for each component and pair, in each request."""
+    site, calls = client.app.state.site, []
+    beta = mm.M4.beta
+    monkeypatch.setattr(mm.M4, "beta", lambda model: calls.append(1) or beta(model))
+    answers = [client.get("/api/v1/model").json() for _ in range(3)]
+    assert calls == []
+    fresh = ServedModel(0, MODEL)
+    fresh.warm()
+    made = len(calls)
+    assert made and answers == 3 * [fresh.summary.model_dump(mode="json")]
+    site.fitted = fresh
+    assert client.get("/api/v1/model").json() == answers[0] and len(calls) == made
+
+
+def test_the_model_is_told_with_every_refit_so_far(client):
+    site = client.app.state.site
+    assert client.get("/api/v1/model").json()["growth"] == []
+    fit = {"votes": 7, "people": 2, "components": 1, "seconds": 0.5, "last_vote": 7}
+    more = {"created": 1.0, "data": None, "predicted": None, "predicted_of": 0}
+    site.store.writer.submit(lambda line: line.execute(models.insert().values(fit | more))).result()
+    (told,) = client.get("/api/v1/model").json()["growth"]
+    assert told["votes"] == 7 and told["predicted"] is None
+    assert site.fitted.summary.growth == []  # the part that all answers share stays as it is
+
+
+def many_people(n=700):
+    """Comparisons of people, some of whom have none; with ranking ids."""
+    user = np.repeat(np.arange(n), 3)[: 3 * n - 6]
+    winner = np.random.default_rng(0).integers(0, 6, len(user))
+    codes = user, winner, (winner + 1 + user % 5) % 6
+    labels = list("abcdef"), [f"person {m}" for m in range(n)]  # not in the order of their text
+    return mm.Comparisons.from_codes(*codes, None, *labels, ranking_id=user % 2)
+
+
+def test_known_people_are_those_of_the_comparisons():
+    crowd = many_people()
+    known = KnownPeople(crowd)
+    for first, last in ((0, 300), (300, 600), (600, 900), (700, 1000), (10**9, 10**9 + 300)):
+        numbers = range(min(first, 700), min(last, 700))
+        assert known.between(first, last) == crowd.take_users(numbers)
+    for name in ("person 0", "person 77", "person 699"):
+        one = crowd.of(name)
+        rows = one.items[one.winner], one.items[one.loser], one.weight
+        assert known.choices(name) == list(zip(*map(list, rows), strict=True))
+    assert known.choices("person 700") is None and known.choices("") is None
+
+
+def test_looking_somebody_up_reads_nobody_else_and_not_on_the_event_loop(tmp_path, monkeypatch):
+    """With a million people, a look at everybody's name held up every other request."""
+    site = Site(str(tmp_path / "v.db"), Settings(rate=0.0), model=MODEL, crowd=many_people())
+    read, threads, choices = [], set(), KnownPeople.choices
+
+    def watched(people, person):
+        threads.add(threading.current_thread().name.rpartition("-")[0])
+        return choices(people, person)
+
+    for module in (known_people, model_api, comparisons):
+        monkeypatch.setattr(
+            module, "text_of", lambda labels: read.append(len(labels)) or text_of(labels)
+        )
+    monkeypatch.setattr(KnownPeople, "choices", watched)
+    with TestClient(create_app(site)) as opened:
+        for name, status in (("person 77", 200), ("nobody", 404)):
+            found = opened.get("/api/v1/crowd/choices", params={"person": name})
+            assert found.status_code == status
+        assert opened.get("/api/v1/crowd", params={"at": 600}).json()["people"][0] == "person 600"
+    assert threads == {"reader"} and max(read) <= 100
 
 
 # ---- the pool ----

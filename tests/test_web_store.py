@@ -11,11 +11,13 @@ import sqlalchemy as sa
 
 from mallowmix.errors import FileError, OptionError
 from mallowmix.model.model_file import loads
+from mallowmix.web import vote_store
 from mallowmix.web.connections import database_url, shown, sql_engine
 from mallowmix.web.schema import VERSION, items, meta, migrate, models, people, version_of, votes
 from mallowmix.web.vote_store import Store, comparisons_of_votes
 from mallowmix.web.worker import _later_half, refit
 from mallowmix.web.writer import CONFLICT, GONE, REPEATED, STORED, Vote
+from tests.command_line import run
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -201,6 +203,47 @@ def test_places_that_cannot_be(tmp_path):
     assert "secret" not in str(told.value) and "cannot be used as the database of votes" in str(
         told.value
     )
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://[",
+        "postgresql://u:secret@[/d",
+        "postgresql://[::1/d",
+        "postgresql://[x]/d",
+        "postgresql://a\nb/c",
+        "postgresql://a b/c",
+        "postgresql://h:99999/d",
+        "postgresql://h:0/d",
+        "postgresql://h:x/d",
+    ],
+)
+def test_an_address_that_cannot_be_is_not_waited_for(address, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(vote_store.time, "sleep", lambda seconds: pytest.fail("it waits"))
+    with pytest.raises(OptionError) as told:
+        Store(address, wait=30.0)
+    assert told.value.option == "votes" and "secret" not in str(told.value)
+    (tmp_path / "items.csv").write_text("a\nb\n", encoding="utf-8")
+    out, error = run("serve", "--items", "items.csv", "--votes", address, code=2)
+    assert out == "" and "--votes is not an address that can be read" in error
+    assert "does not answer yet" not in error
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://[::1]:5432/d",
+        "postgresql://[fe80::1%eth0]/d",
+        "postgresql://u:p[w@h/d",
+        "postgresql://one,two/d",
+        "postgresql:///d?host=/var/run/postgresql",
+        "postgresql://db_1.example.org:65535/d",
+    ],
+)
+def test_addresses_that_can_be(address):
+    assert database_url(address).drivername == "postgresql+psycopg"
 
 
 def test_the_later_half_of_everybodys_votes():

@@ -14,7 +14,7 @@ from mallowmix.web.pages import render
 from mallowmix.web.participants import new_invitation
 from mallowmix.web.rate_limits import Rates
 from mallowmix.web.security import bearer_in
-from mallowmix.web.sessions import ADMIN_COOKIE, ADMIN_SECONDS, csrf_of, same
+from mallowmix.web.sessions import ADMIN_COOKIE, ADMIN_SECONDS, NOTE_COOKIE, csrf_of, same
 from mallowmix.web.site import Site
 from mallowmix.web.vote_store import ACTIVE, PROPOSED, REJECTED, RETIRED, person_name
 
@@ -73,13 +73,21 @@ async def require_admin_form(request: Request, site: TheSite, csrf: Text = "") -
 ADMIN, ADMIN_FORM = [Depends(require_admin)], [Depends(require_admin_form)]
 
 
-def _back(note: str = "") -> RedirectResponse:
+def _back(request: Request, note: str) -> RedirectResponse:
+    """Back to the admin's page, which says once what was done."""
     response = RedirectResponse("/admin", 303)
-    if note:
-        response.set_cookie(
-            "mallowmix_note", note, max_age=20, httponly=True, samesite="strict", path="/admin"
-        )
+    response.set_cookie(NOTE_COOKIE, note, max_age=20, **_cookie_options(request))
     return response
+
+
+def _cookie_options(request: Request) -> dict[str, Any]:
+    """What all cookies of these pages have in common."""
+    return {
+        "httponly": True,
+        "samesite": "strict",
+        "secure": is_secure(request),
+        "path": "/admin",
+    }
 
 
 @router.get("")
@@ -90,7 +98,7 @@ async def page(request: Request, site: TheSite, after: int = 0) -> Response:
         return render(request, "login.html", site)
     values = await site.run_slow(_admin_values, site, request, max(after, 0))
     response = render(request, "admin.html", site, values)
-    response.delete_cookie("mallowmix_note", path="/admin")
+    response.delete_cookie(NOTE_COOKIE, path="/admin")
     return response
 
 
@@ -98,7 +106,7 @@ def _admin_values(site: Site, request: Request, after: int) -> dict[str, Any]:
     people = site.store.people(min(after, 2**31))
     return {
         "csrf": csrf_of(site.store.secret, request.cookies.get(ADMIN_COOKIE, "")),
-        "note": request.cookies.get("mallowmix_note", ""),
+        "note": request.cookies.get(NOTE_COOKIE, ""),
         "counts": site.store.counts(),
         "fits": site.store.fits()[::-1][:20],
         "proposed": [item for item in site.items.values() if item.status == PROPOSED],
@@ -119,12 +127,7 @@ async def login(request: Request, site: TheSite, token: Text = "") -> Response:
         wrong = {"wrong": "That is not the admin token."}
         return render(request, "login.html", site, wrong, status=401)
     response = RedirectResponse("/admin", 303)
-    options: dict[str, Any] = {
-        "httponly": True,
-        "samesite": "strict",
-        "secure": is_secure(request),
-        "path": "/admin",
-    }
+    options = _cookie_options(request)
     response.set_cookie(ADMIN_COOKIE, site.admins.open(), max_age=ADMIN_SECONDS, **options)
     return response
 
@@ -139,39 +142,40 @@ async def logout(request: Request, site: TheSite) -> Response:
 
 
 @router.post("/refit", dependencies=ADMIN_FORM)
-async def refit(site: TheSite) -> Response:
+async def refit(request: Request, site: TheSite) -> Response:
     """Learn again now."""
     site.refitter.request()
-    return _back("A refit has been asked for.")
+    return _back(request, "A refit has been asked for.")
 
 
 @router.post("/items", dependencies=ADMIN_FORM)
-async def add(site: TheSite, name: Text) -> Response:
+async def add(request: Request, site: TheSite, name: Text) -> Response:
     """Add an item."""
     try:
         added = await site.add_item(clean_name(name), ACTIVE)
     except DataError as error:
-        return _back(in_fields(error).encode("ascii", "replace").decode())
-    return _back("The item was added." if added else "There is such an item already.")
+        return _back(request, in_fields(error).encode("ascii", "replace").decode())
+    return _back(request, "The item was added." if added else "There is such an item already.")
 
 
 @router.post("/items/{item}", dependencies=ADMIN_FORM)
-async def moderate(item: int, site: TheSite, status: Text) -> Response:
+async def moderate(request: Request, item: int, site: TheSite, status: Text) -> Response:
     """Let a proposal in or turn it down; retire an item or bring it back."""
     if item not in site.items or status not in (ACTIVE, REJECTED, RETIRED):
         raise HTTPException(404, "There is no such item, or no such state.")
     await site.set_status(item, status)
-    return _back("The item was changed.")
+    return _back(request, "The item was changed.")
 
 
 @router.post("/people/{person}/delete", dependencies=ADMIN_FORM)
-async def delete(person: int, site: TheSite) -> Response:
+async def delete(request: Request, person: int, site: TheSite) -> Response:
     """Delete a person and all their votes."""
     if not 0 < person < 2**31 or not await site.delete_person(person):
         raise HTTPException(404, "There is no such person.")
     return _back(
+        request,
         f"{person_name(person)} and all their votes are gone. The model forgets them at the "
-        "next refit."
+        "next refit.",
     )
 
 

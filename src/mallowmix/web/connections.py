@@ -1,7 +1,9 @@
 """Connections to the database of votes: SQLite in WAL with synchronous=FULL, or PostgreSQL."""
 
 import contextlib
+import ipaddress
 import os
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,7 @@ def database_url(text: str) -> sa.URL:
             if "://" in text
             else sa.URL.create("sqlite", database=str(Path(text)))
         )
+        _check_host(url, text)
     except (ArgumentError, ValueError):
         raise _wrong_votes(" is not an address that can be read: give ") from None
     if ":memory:" in text or url.query.get("mode") == "memory":
@@ -49,6 +52,17 @@ def database_url(text: str) -> sa.URL:
         value=shown(url),
         expected="a file, or postgresql://user@host/database",
     )
+
+
+def _check_host(url: sa.URL, text: str) -> None:
+    """Raise a ValueError where no host or port can be called so: waiting for it is in vain."""
+    host = url.host or ""
+    if re.search(r"[\[\]\s]", host):
+        raise ValueError("no name of a host")
+    if host and f"[{host}]" in text:
+        ipaddress.IPv6Address(host)  # brackets are for these alone
+    if url.port is not None and not 0 < url.port < 2**16:
+        raise ValueError("no port")
 
 
 def _wrong_votes(about: str) -> OptionError:

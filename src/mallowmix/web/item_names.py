@@ -3,6 +3,7 @@
 import io
 import re
 import unicodedata
+from itertools import pairwise
 from pathlib import Path
 
 from mallowmix.errors import DataError, FileError
@@ -13,10 +14,24 @@ LONGEST = 120
 MOST_ITEMS = 2000
 # Letters and symbols by their category that show nothing: fillers of Hangul, a blank of Braille.
 _BLANK = set("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-# What joins or separates two letters of Persian or Hindi, or the parts of an emoji. Between two
-# letters of Latin it would make two names that look the same.
-_JOINED = re.compile("(?<=[^\\u0000-\\u02ff])[\\u200c\\u200d](?=[^\\u0000-\\u02ff])")
-_FLAG = re.compile("(?<=\U0001f3f4)[\U000e0020-\U000e007e]+\U000e007f")  # of England, say
+# Marks, and code points that no character has yet, which show nothing by themselves: Unicode's
+# Default_Ignorable_Code_Point without the category Cf.
+_IGNORED = re.compile(
+    r"[\u034f\u180b-\u180d\u180f\u2065\ufe00-\ufe0f\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+# What of all this has a task where it stands.
+_MEANT = re.compile(
+    # It joins or separates two letters of Persian or Hindi, or the parts of an emoji. Between two
+    # letters of Latin it would make two names that look the same.
+    r"(?<=[^\u0000-\u02ff])[\u200c\u200d](?=[^\u0000-\u02ff])"
+    r"|(?<=\U0001f3f4)[\U000e0020-\U000e007e]+\U000e007f"  # the flag of England, say
+    r"|(?<=[0-9#*])\ufe0f(?=\u20e3)"  # a digit on a key
+    # a form of a Chinese character, or of a Mongolian letter
+    r"|(?<=[\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])"
+    r"[\U000e0100-\U000e01ef]"
+    r"|(?<=[\u1820-\u1878\u1880-\u1884\u1887-\u18aa])[\u180b-\u180d\u180f]"
+)
+_TEXT_OR_PICTURE = "\ufe0e\ufe0f"  # how the symbol before it is shown, as that of a red heart
 
 
 def clean_name(text: str) -> str:
@@ -40,16 +55,29 @@ def check_visible(name: str) -> None:
     --------
     >>> check_visible("crème brûlée")
     """
-    plain = _FLAG.sub("", _JOINED.sub("", name))
+    plain = _without_meant(name)
     for letter in plain:
         # Cc control, Cf format (also what turns the direction of text), Cs half a character
-        if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") or letter in _BLANK:
+        if (
+            unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+            or letter in _BLANK
+            or _IGNORED.match(letter)
+        ):
             raise DataError(
                 f"The name of an item has an invisible or control character in it "
                 f"(U+{ord(letter):04X}): use letters, digits and punctuation."
             )
     if not any(unicodedata.category(letter)[0] in "LNPS" for letter in plain):
         raise DataError("The name of an item shows nothing: give it some text.")
+
+
+def _without_meant(name: str) -> str:
+    """Return a name without those invisible characters that have a task where they stand."""
+    meant = {n for found in _MEANT.finditer(name) for n in range(*found.span())}
+    for n, (sign, letter) in enumerate(pairwise(name), 1):
+        if letter in _TEXT_OR_PICTURE and unicodedata.category(sign).startswith("S"):
+            meant.add(n)
+    return "".join(letter for n, letter in enumerate(name) if n not in meant)
 
 
 def read_items(path: Path) -> list[str]:

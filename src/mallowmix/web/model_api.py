@@ -1,7 +1,7 @@
 """The HTTP API about the model: what it found, and what it makes of anybody's choices."""
 
 import numpy as np
-from fastapi import APIRouter, HTTPException, Query
+from fastapi import APIRouter, HTTPException, Query, Response
 
 from mallowmix.data.labels import text_of
 from mallowmix.engine import Block
@@ -19,44 +19,28 @@ router = APIRouter(responses=PROBLEMS, tags=["model"])
 _MOST_PEOPLE = 300
 
 
-@router.get("/model")
-async def model(site: TheSite) -> shapes.ModelOut:
+@router.get("/model", response_model=shapes.ModelOut)
+async def model(site: TheSite) -> Response:
     """The tastes, the crowd's ranking, what people differ on, and how the model grew."""
-    return await site.run_slow(_model, site)
+    # written in the thread, too: a large model's answer has hundreds of kilobytes
+    return Response(await site.run_slow(_model, site), media_type="application/json")
 
 
-def _model(site: Site) -> shapes.ModelOut:
+def _model(site: Site) -> str:
+    """The answer as JSON; what depends on the model alone was made with it."""
     growth = [
         shapes.Fit(**{name: fit[name] for name in shapes.Fit.model_fields})
         for fit in site.store.fits()
     ]
+    known = _early(site) if site.fitted is None else site.fitted.summary
+    return known.model_copy(update={"growth": growth}).model_dump_json()
+
+
+def _early(site: Site) -> shapes.ModelOut:
+    """What there is to say before the first fit."""
     names = [item.name for item in site.items.values() if item.status == "active"]
-    fitted = site.fitted
-    if fitted is None:
-        so_far = win_counts(site.store.pair_wins(), site.items)
-        return shapes.ModelOut(version=None, votes=0, items=names, growth=growth, so_far=so_far)
-    pairs, splits = fitted.polarising
-    crowd = [
-        {
-            "item": str(line.item),
-            "place": line.position,
-            "low": line.low,
-            "high": line.high,
-            "wins": line.win_rate,
-            "crowd": line.position,
-        }
-        for line in fitted.crowd
-    ]
-    return shapes.ModelOut(
-        version=fitted.version,
-        votes=fitted.votes,
-        items=text_of(fitted.model.items),
-        tastes=[shapes.Taste(**taste) for taste in fitted.tastes],
-        crowd=[shapes.Line(**line) for line in crowd],
-        pairs=[vars(pair) | {"tastes": fitted.tastes_on(pair)} for pair in pairs],
-        splits=[vars(item) for item in splits],
-        growth=growth,
-    )
+    so_far = win_counts(site.store.pair_wins(), site.items)
+    return shapes.ModelOut(version=None, votes=0, items=names, so_far=so_far)
 
 
 @router.post("/weights")
@@ -117,7 +101,7 @@ def _people(site: Site, at: int) -> shapes.PeopleOut:
     fitted, crowd = site.fitted, site.crowd
     if fitted is None or crowd is None:
         return shapes.PeopleOut(components=[], people=[], weights=[], total=0)
-    some = crowd.take_users(range(min(at, crowd.n_users), min(at + _MOST_PEOPLE, crowd.n_users)))
+    some = crowd.between(at, at + _MOST_PEOPLE)
     numbers = [taste["component"] for taste in fitted.tastes]
     theta = weights(fitted.model, some, unknown_items="drop", n_jobs=1)[:, [k - 1 for k in numbers]]
     return shapes.PeopleOut(
@@ -132,16 +116,22 @@ def _people(site: Site, at: int) -> shapes.PeopleOut:
 @router.get("/crowd/choices")
 async def choices_of(site: TheSite, person: str = Query(max_length=200)) -> shapes.KnownPerson:
     """The choices of one of those people."""
-    crowd = site.crowd
-    if crowd is None or person not in text_of(crowd.users):
+    found = await site.run_slow(_choices, site, person)
+    if found is None:
         raise HTTPException(404, "There is no such person among those whom the server knows.")
-    one, names = crowd.of(person), text_of(crowd.items)
-    rows = zip(one.winner, one.loser, one.weight, strict=True)
-    found, room = [], float(shapes.MOST_CHOICES)  # so that they can be sent back as they are
-    for w, v, n in rows:
-        times = min(float(n), 1000.0, room)
+    return shapes.KnownPerson(choices=found)
+
+
+def _choices(site: Site, person: str) -> list[shapes.PairChoice] | None:
+    """Someone's choices, as many as can be sent back as they are; None for who is not known."""
+    rows = None if site.crowd is None else site.crowd.choices(person)
+    if rows is None:
+        return None
+    found, room = [], float(shapes.MOST_CHOICES)
+    for winner, loser, n in rows:
+        times = min(n, 1000.0, room)
         if times <= 0:
             break
         room -= times
-        found.append(shapes.PairChoice(winner=names[w], loser=names[v], times=times))
-    return shapes.KnownPerson(choices=found)
+        found.append(shapes.PairChoice(winner=winner, loser=loser, times=times))
+    return found

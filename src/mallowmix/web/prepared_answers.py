@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.assess.contrasts import differing_items
-from mallowmix.assess.diagnose.disagreement import PolarisingPair, polarising
+from mallowmix.assess.diagnose.disagreement import polarising
 from mallowmix.checks.unsure_components import unsure_components, unsure_reasons
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import text_of
 from mallowmix.engine import Block
 from mallowmix.infer.collapsed_variational import fold_in
+from mallowmix.infer.gibbs_draws import weight_intervals
 from mallowmix.infer.next_pair import most_informative, rough_information
 from mallowmix.infer.pool_states import PreparedPool, draw_states, prepare_pool
 from mallowmix.infer.prepared_model import PreparedModel, prepare
@@ -22,10 +23,12 @@ from mallowmix.infer.user_results import RankedItem
 from mallowmix.model.fitted_model import AnyModel
 from mallowmix.report.split_bars import spread_out
 from mallowmix.typing import Array
+from mallowmix.web import shapes
 
 N_DRAWS = 100  # of a person's state behind one question
 _FEW, _BEST = 4, 1024  # one draw in four finds the best 1,024 pairs; all draws, the best of these
 _SEED = 0
+_LEAST_DRAWS = 10  # that an interval can be made of
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,16 +69,33 @@ class ServedModel:
             row["differing"] = list(differing_items(self.model, row["component"] - 1))
         return rows
 
-    def tastes_on(self, pair: PolarisingPair) -> list[float]:
-        """How often each component, by share, prefers the first of two items."""
-        i, j = self.number[pair.item], self.number[pair.other]
-        return [float(self.model.beta()[row["component"] - 1, i, j]) for row in self.tastes]
+    @cached_property
+    def polarising(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Pairs and items on which people differ most; no item is in more than two pairs.
+
+        With each pair, how often each component, by share, prefers its first item.
+        """
+        pairs, items = polarising(self.model, n_top=self.model.n_items**2)
+        beta = self.model.beta()[[row["component"] - 1 for row in self.tastes]]  # (K, Q, Q)
+        rows = []
+        for pair in spread_out(pairs):
+            i, j = self.number[pair.item], self.number[pair.other]
+            rows.append(vars(pair) | {"tastes": beta[:, i, j].tolist()})
+        return rows, [vars(item) for item in items[:8]]
 
     @cached_property
-    def polarising(self) -> tuple[Any, Any]:
-        """Pairs and items on which people differ most; no item is in more than two pairs."""
-        pairs, items = polarising(self.model, n_top=self.model.n_items**2)
-        return tuple(spread_out(pairs)), items[:8]
+    def summary(self) -> shapes.ModelOut:
+        """What GET /model says that depends on the model alone: all but its growth."""
+        pairs, splits = self.polarising
+        return shapes.ModelOut(
+            version=self.version,
+            votes=self.votes,
+            items=text_of(self.model.items),
+            tastes=[shapes.Taste(**taste) for taste in self.tastes],
+            crowd=[_line(line) for line in self.crowd],
+            pairs=pairs,
+            splits=splits,
+        )
 
     def block(
         self, winner: NDArray[Any], loser: NDArray[Any], weight: Array | None = None
@@ -113,16 +133,35 @@ class ServedModel:
         )
 
     def warm(self) -> None:
-        """Compute what is cached and run a question, so that no visitor waits for a compiler."""
-        Q, _ = self.model.n_items, (self.pool, self.crowd, self.tastes, self.polarising)
+        """Compute what is cached and run what is asked, so that no visitor waits for a compiler."""
+        Q, _ = self.model.n_items, (self.pool, self.summary)
         if Q > 1:
-            for block in (
-                self.block(np.zeros(0), np.zeros(0)),
-                self.block(np.array([0]), np.array([1])),
-            ):
+            low, high = np.triu_indices(Q, 1)
+            some = np.array([0]), np.array([1])
+            for block in (self.block(np.zeros(0), np.zeros(0)), self.block(*some)):
                 self.weights(block)
-                low, high = np.triu_indices(Q, 1)
                 self.question(block, low * Q + high)
+            # a choice that was made half a time takes other kernels than a whole one
+            for times in (1.0, 0.5):
+                self._warm_result(self.block(*some, np.array([times])))
+
+    def _warm_result(self, block: Block) -> None:
+        """Run what a person's mixture and ranking are made by, with few draws."""
+        person = self.comparisons(block)
+        weight_intervals(self.model, person, n_draws=_LEAST_DRAWS, n_jobs=1)
+        rank(self.model, person, n_draws=_LEAST_DRAWS, n_jobs=1)
+
+
+def _line(line: RankedItem) -> shapes.Line:
+    """A line of the population's ranking, whose own position is the crowd's."""
+    return shapes.Line(
+        item=str(line.item),
+        place=line.position,
+        low=line.low,
+        high=line.high,
+        wins=line.win_rate,
+        crowd=line.position,
+    )
 
 
 def distinguishing_choice(model: AnyModel, k: int) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 
-COOKIE, ADMIN_COOKIE = "mallowmix", "mallowmix_admin"
+COOKIE, ADMIN_COOKIE, NOTE_COOKIE = "mallowmix", "mallowmix_admin", "mallowmix_note"
 YEAR = 365 * 24 * 3600
 ADMIN_SECONDS = 12 * 3600
 _MOST = 100_000

@@ -18,6 +18,7 @@ from mallowmix.model.model_file import loads
 from mallowmix.readers.names_file import ItemName
 from mallowmix.web.events import Hub
 from mallowmix.web.item_names import check_visible
+from mallowmix.web.known_people import KnownPeople
 from mallowmix.web.participants import add_person, delete_person, origin_of
 from mallowmix.web.prepared_answers import ServedModel
 from mallowmix.web.questions import PairQuestion, next_question
@@ -86,7 +87,7 @@ class Site:
         self.crowd = (
             None
             if crowd is None or self.fitted is None
-            else crowd.with_items(self.fitted.model.items)
+            else KnownPeople(crowd.with_items(self.fitted.model.items))
         )
         self._waiting: OrderedDict[int, tuple[tuple[int, int, int], PairQuestion | None]] = (
             OrderedDict()
