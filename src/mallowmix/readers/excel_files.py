@@ -1,9 +1,10 @@
 """Excel workbooks (.xlsx): the first sheet that has rows, as a table.
 
-A workbook is a zip of XML files, and 200 kB of it can become gigabytes in three ways: it unpacks to
-more; cells refer again and again to one long text; a cell far to the right, or a range that the
-sheet claims to have, makes rows of thousands of empty cells. All of them stop at the limit of
-`unpacked_limit`, and of a row nothing is kept to the right of its last value.
+A workbook is a zip of XML files, and 200 kB of it can become gigabytes in four ways: it unpacks to
+more; it has a great many elements, which take far more memory than their four letters; cells refer
+again and again to one long text; a cell far to the right, or a range that the sheet claims to have,
+makes rows of thousands of empty cells. All of them stop at the limit of `unpacked_limit`, and of a
+row nothing is kept to the right of its last value.
 """
 
 import zipfile
@@ -20,6 +21,7 @@ from mallowmix.readers.unpacked_limit import check_unpacked, most_unpacked, too_
 
 ENDINGS = (".xlsx", ".xlsm")
 _ROW, _CELL = 32, 8  # bytes that a row and a value of it count, beside the text
+_TAG, _PIECE = 32, 1 << 20  # bytes that a tag counts, beside its letters; read at a time
 _Rows = list[tuple[int, tuple[Any, ...]]]  # by their number in the sheet
 
 
@@ -79,12 +81,19 @@ def _sheets(path: Path) -> list[tuple[str, _Rows]]:
 
 
 def _check_parts(path: Path) -> None:
-    """Refuse a workbook whose parts unpack to too much, by the sizes that the zip declares.
+    """Refuse a workbook whose parts unpack to too much: their letters, and their tags.
 
-    A part that is larger than it says is no way out: zipfile cuts it there.
+    First by the sizes that the zip declares, then as they are unpacked. A part that is larger than
+    it says is no way out: zipfile cuts it there.
     """
     with zipfile.ZipFile(path) as parts:
-        check_unpacked(path, sum(part.file_size for part in parts.infolist()))
+        total = sum(part.file_size for part in parts.infolist())
+        check_unpacked(path, total)
+        for part in parts.infolist():
+            with parts.open(part) as stream:
+                while piece := stream.read(_PIECE):
+                    total += _TAG * piece.count(b"<")
+                    check_unpacked(path, total)
 
 
 def _as_read(sheet: Any) -> Iterator[tuple[Any, ...]]:
