@@ -299,6 +299,8 @@ def test_the_policy_allows_nothing_but_our_own_files():
         ("❤\ufe0f\ufe0f", "invisible"),  # once is enough
         ("❤\u200d\ufe0f", "invisible"),
         ("7\ufe0f", "invisible"),  # no keycap
+        ("a+\ufe0f", "invisible"),
+        ("5$\ufe0f", "invisible"),
         ("te\u034fa", "invisible"),
         ("te\u180ba", "invisible"),
         ("te\u180fa", "invisible"),
@@ -327,6 +329,7 @@ def test_names_that_cannot_be(name, words):
         "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
         "❤️",
         "❤\ufe0e",
+        "ℹ️ ‼️ ⁉️ 〰️",
         "❤️\u200d🔥",
         "👁️\u200d🗨️ and ↔️",
         "7️⃣ #️⃣ *️⃣",

@@ -32,6 +32,7 @@ _MEANT = re.compile(
     r"|(?<=[\u1820-\u1878\u1880-\u1884\u1887-\u18aa])[\u180b-\u180d\u180f]"
 )
 _TEXT_OR_PICTURE = "\ufe0e\ufe0f"  # how the symbol before it is shown, as that of a red heart
+_PICTURES = "\u203c\u2049\u2139\u3030"  # and no symbols: two marks, the i of information, a wave
 
 
 def clean_name(text: str) -> str:
@@ -75,9 +76,13 @@ def _without_meant(name: str) -> str:
     """Return a name without those invisible characters that have a task where they stand."""
     meant = {n for found in _MEANT.finditer(name) for n in range(*found.span())}
     for n, (sign, letter) in enumerate(pairwise(name), 1):
-        if letter in _TEXT_OR_PICTURE and unicodedata.category(sign).startswith("S"):
+        if letter in _TEXT_OR_PICTURE and _may_be_picture(sign):
             meant.add(n)
     return "".join(letter for n, letter in enumerate(name) if n not in meant)
+
+
+def _may_be_picture(sign: str) -> bool:
+    return sign in _PICTURES or (not sign.isascii() and unicodedata.category(sign)[0] == "S")
 
 
 def read_items(path: Path) -> list[str]:
