@@ -440,6 +440,8 @@ def test_ctrl_c_during_a_fit_on_a_terminal():
         stdout=subprocess.PIPE,
         stderr=theirs,
         env=os.environ | {"TERM": "xterm", "COLUMNS": "150"},
+        # a shell's job in the background ignores Ctrl-C, and so would all that it starts
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         os.close(theirs)
