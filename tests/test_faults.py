@@ -5,6 +5,8 @@ The small twin of benchmarks/faults.py.
 """
 
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -39,6 +41,32 @@ def test_a_disturbed_command_leaves_the_old_file_or_the_new_one(trial, fault):
 @pytest.mark.slow
 def test_a_limit_on_files_does_not_cut_what_a_command_says(trial):
     assert is_sentence(trial.run(Fault(most_file_bytes=1)))
+
+
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from types import SimpleNamespace
+import numpy as np, xarray as xr
+from mallowmix.cli.outputs import draws_writer
+draws = xr.Dataset({"phi": ("draw", np.arange(9000.0))}, {"draw": np.arange(9000)})
+write = draws_writer(SimpleNamespace(to_xarray=lambda: draws))
+write(Path("whole.nc"))
+assert xr.load_dataset("whole.nc", engine="h5netcdf").equals(draws)
+resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+try:
+    write(Path("part.nc"))
+except OSError as error:
+    print(error.strerror)
+"""
+
+
+def test_draws_on_a_full_disk_end_in_an_error_that_can_be_told(tmp_path):
+    """In a process of its own, which HDF5 would end by itself."""
+    pytest.importorskip("h5netcdf")
+    words = [sys.executable, "-c", FULL_DISK]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "File too large\n", "")
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from mallowmix.errors import FileError, OptionError, did_you_mean
 
 if TYPE_CHECKING:
     from mallowmix.data.comparisons import Comparisons
+    from mallowmix.infer.posterior.posterior_sample import PosteriorSample
     from mallowmix.model.fitted_model import AnyModel
 
 TABLES = (".parquet", ".csv")
@@ -133,4 +134,13 @@ def model_writer(model: "AnyModel") -> Writer:
     from mallowmix.model.model_file import dumps
 
     data = dumps(model)
+    return lambda temporary: temporary.write_bytes(data)
+
+
+def draws_writer(sample: "PosteriorSample") -> Writer:
+    """Return a function that writes draws as NetCDF.
+
+    They are packed in memory: where a disk is full, HDF5 ends the process.
+    """
+    data = sample.to_xarray().to_netcdf(engine="h5netcdf")
     return lambda temporary: temporary.write_bytes(data)

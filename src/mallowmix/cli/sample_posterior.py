@@ -11,6 +11,7 @@ from mallowmix.cli.outputs import (
     DRAWS,
     check_ending,
     check_table_name,
+    draws_writer,
     table_writer,
     try_outputs,
     write_all,
@@ -116,7 +117,7 @@ def sample_posterior_command(
             progress=report,
         )
     found, estimates = check_convergence(sample), posterior_intervals(sample)
-    writers = {output: sample.to_xarray().to_netcdf} if output else {}
+    writers = {output: draws_writer(sample)} if output else {}
     if intervals:
         writers[intervals] = table_writer(_table(estimates), intervals)
     write_all(writers)
