@@ -705,6 +705,18 @@ def test_readers_that_count_for_some_endings_are_there():
         assert all(any(name.endswith(ending) for name in KINDS) for ending in endings)
 
 
+def test_two_columns_of_one_name_in_a_wide_parquet_file_are_named(tmp_path):
+    """Its columns are taken by their numbers, and nobody names them."""
+    path, rank = tmp_path / "wide.parquet", pa.array(["tea"])
+    names = ["user", "rank_1", "rank_2", "rank_2"]
+    table = pa.table(
+        [pa.array(["ann"]), rank, pa.array(["milk"]), pa.array(["cocoa"])], names=names
+    )
+    pq.write_table(table, path)
+    with pytest.raises(DataError, match=r"wide.parquet has 2 columns named 'rank_2': give each"):
+        read(path)
+
+
 @pytest.mark.parametrize("n_rows", [0, 1])
 def test_two_columns_of_one_name_in_parquet_are_named(tmp_path, n_rows):
     """Without a row and without another column, too: found by the fuzzer."""

@@ -18,6 +18,12 @@ def open_parquet(path: Path) -> Input:
     check_width(str(path), len(names))
 
     def take(picked: Mapping[str, Any]) -> dict[str, Any]:
+        for name in picked.values():
+            if names.count(name) > 1:  # of a wide table, whose columns are taken as they come
+                raise DataError(
+                    f"{path} has {names.count(name)} columns named {name!r}: give each its own "
+                    "name."
+                )
         table = read_parquet(path, list(dict.fromkeys(picked.values())))
         return {
             ours: _column(table.column(theirs), ours, theirs, path)
