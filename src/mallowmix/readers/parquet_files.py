@@ -1,5 +1,6 @@
 """Parquet files: labels keep their type."""
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,13 @@ def open_parquet(path: Path) -> Input:
     """Open one Parquet file."""
     names = parquet_names(path)
     check_width(str(path), len(names))
+    times = Counter(names)
 
     def take(picked: Mapping[str, Any]) -> dict[str, Any]:
         for name in picked.values():
-            if names.count(name) > 1:  # of a wide table, whose columns are taken as they come
+            if times[name] > 1:  # of a wide table, whose columns are taken as they come
                 raise DataError(
-                    f"{path} has {names.count(name)} columns named {name!r}: give each its own "
-                    "name."
+                    f"{path} has {times[name]} columns named {name!r}: give each its own name."
                 )
         table = read_parquet(path, list(dict.fromkeys(picked.values())))
         return {
