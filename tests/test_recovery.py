@@ -211,9 +211,10 @@ def test_the_table_says_what_was_met(tmp_path):
     ]
     (line,) = summarise_recovery(table, PLANTED_SETTINGS)
     assert line.n_seeds == 2 and line.error == pytest.approx({"full": 0.0015, "oracle": 0.001})
-    assert line.goal == pytest.approx(1.3 * 0.001 + 0.0002) and limits_met(line) == "target, goal"
-    errors = ".0016 | **.0015** | .0010 | .0015 | – | – | –"
-    expected = f"| M = 3,000, φ = 0.5 | {errors} | target, goal | +0.0100 |"
+    assert line.goal == pytest.approx(1.1 * 0.001 + 0.0002)
+    assert limits_met(line) == "target, not the goal"
+    errors = ".0016 | **.0015** | .0010 | .0013 | – | – | –"
+    expected = f"| M = 3,000, φ = 0.5 | {errors} | target, not the goal | +0.0100 |"
     assert expected in recovery_markdown([line])
     (worse,) = summarise_recovery([row | {"error": ".01"} for row in table[:2]], PLANTED_SETTINGS)
     assert worse.goal is None and limits_met(worse) == "not the target"
@@ -232,4 +233,13 @@ def test_numbers_and_names_in_short():
     ]
     assert PLANTED_SETTINGS[10].words == "α = 1 each, M = 3,000, φ = 0.5"
     assert PLANTED_SETTINGS[12].words == "N = 10, M = 100,000, φ = 0.5"
-    assert [setting.has_goal for setting in PLANTED_SETTINGS].count(False) == 2
+
+
+def test_goals_where_the_oracle_is_no_bound_are_numbers_of_their_own():
+    own = {setting.words: setting.goal for setting in PLANTED_SETTINGS if setting.goal is not None}
+    few_answers, all_components = PLANTED_SETTINGS[12], PLANTED_SETTINGS[10]
+    assert own == {all_components.words: 0.0059, few_answers.words: 0.002}
+    row = {"setting": few_answers.name, "phi_bias": "0", "phi_worst": "0", "alpha_ratio": "1"}
+    table = [row | {"method": name, "error": ".0015"} for name in ("full", "oracle")]
+    (line,) = summarise_recovery(table, PLANTED_SETTINGS)
+    assert line.goal == 0.002 and limits_met(line) == "target, goal"
