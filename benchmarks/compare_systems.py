@@ -1,10 +1,11 @@
 """All systems side by side on votes on language models, and on stars for films.
 
-python -m benchmarks.compare_systems --data DIR [--sets llmfao,movielens] [--systems m4,coin]
+python -m benchmarks.compare_systems --data DIR [--sets llmfao,movielens] [--keep-in DIR]
     writes benchmarks/results/compare_llmfao.json and compare_movielens.json
 
 What is held out is as in `mallowmix.compare`: new people, and half of their items. Each system
-chooses its settings and its number of components on the people it learns from.
+chooses its settings and its number of components on the people it learns from. With --keep-in, a
+run that was interrupted goes on where it was.
 """
 
 import argparse
@@ -33,11 +34,8 @@ def films(folder: Path) -> Any:
 
 Options = dict[str, Any]
 SETS: dict[str, tuple[Callable[[Path], Any], Options]] = {
-    "llmfao": (language_models, {"n_components": (1, 2, 3, 5), "n_splits": 5}),
-    "movielens": (
-        films,
-        {"n_components": (1, 2, 3, 5, 8), "n_users": 3000, "max_per_user": 150, "n_splits": 1},
-    ),
+    "llmfao": (language_models, {"n_splits": 5}),
+    "movielens": (films, {"n_users": 3000, "max_per_user": 150, "n_splits": 1}),
 }
 
 
@@ -47,11 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, required=True, help="holds llmfao/ and ml-1m/")
     parser.add_argument("--sets", type=_names, default=list(SETS))
     parser.add_argument("--systems", type=_names, help="all that apply unless given")
+    parser.add_argument("--keep-in", type=Path, help="folder for what each system predicts")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result files")
     given = parser.parse_args(arguments)
     for name in given.sets:
         read, options = SETS[name]
-        found = mm.compare(read(given.data), systems=given.systems, seed=0, **options)
+        options = options | {"systems": given.systems, "keep_in": given.keep_in, "seed": 0}
+        found = mm.compare(read(given.data), **options)
         save(f"compare_{name}", found.to_dict(), given.out)
         for row in found.table:
             loss = "failed" if row.failed else f"{row.log_loss:.4f}"

@@ -8,8 +8,7 @@ folder for finished rivals, a run that was interrupted goes on where it was.
 
 import json
 import warnings
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,13 +18,17 @@ import mallowmix as mm
 from benchmarks import protocol
 from mallowmix.assess.prepared_split import prepared_task
 from mallowmix.assess.system_runs import tuned_for
-from mallowmix.peers.component_choice import best_components, component_losses, has_components
+from mallowmix.peers.component_choice import (
+    Candidates,
+    best_components,
+    component_losses,
+    has_components,
+)
 from mallowmix.peers.systems import SYSTEMS
 from mallowmix.peers.validation import hold_out_of, predicted_rows
 from mallowmix.typing import Array
 
 COMPONENTS = (1, 2, 3, 5, 8)
-MOST_COMPONENTS = 40
 LEVEL = 1.96  # standard errors either side: 95%
 
 
@@ -62,11 +65,11 @@ def run_rival(
     task = prepared_task(train, comparisons(parts.given, Q), comparisons(parts.held_out, Q))
     hold_out = hold_out_of(task.given, task.held_out)
     peer: Any = tuned_for(SYSTEMS[name](), hold_out)
-    tried = candidates if has_components(peer) else (1,)
-    judge = partial(component_losses, peer, task.train, seed=seed, hold_out=hold_out)
+    several = has_components(peer)
+    tried = Candidates(tuple(candidates) if several else (1,), further=several)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = losses_by_k(judge, tried)
+        found = component_losses(peer, task.train, tried, seed=seed, hold_out=hold_out)
         K = best_components(found)
         p = predicted_rows(peer.fit(task.train, K, seed=seed), task.given, task.held_out)
     held_out = task.held_out
@@ -74,20 +77,7 @@ def run_rival(
     person = np.repeat(held_out.user, held_out.weight.astype(np.int64))
     number = np.array([int(user) for user in held_out.users])
     losses = protocol.log_losses(p, number[person], len(parts.given))
-    return Rival(losses, found[K], K if has_components(peer) else None)
-
-
-def losses_by_k(
-    judge: Callable[[Sequence[int]], dict[int, float]], candidates: Sequence[int]
-) -> dict[int, float]:
-    """The loss of each candidate, and of larger numbers as long as the largest is the best."""
-    found = judge(candidates)
-    while len(found) > 1 and best_components(found) == max(found) < MOST_COMPONENTS:
-        try:
-            found |= judge([sum(sorted(found)[-2:])])
-        except mm.errors.MallowmixError:  # more than these people carry
-            break
-    return found
+    return Rival(losses, found[K], K if several else None)
 
 
 def finished_or_run(

@@ -14,7 +14,7 @@ from mallowmix.assess.prediction_task import make_task
 from mallowmix.assess.resource_meter import Meter, resident
 from mallowmix.assess.system_scores import clustered
 from mallowmix.data.ratings import rating_table
-from mallowmix.errors import DataError, OptionError
+from mallowmix.errors import DataError, FileError, OptionError
 from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.baselines import BradleyTerry, Coin
 from mallowmix.peers.bias import Bias
@@ -48,6 +48,86 @@ def ratings():
 @pytest.fixture(scope="module")
 def found(votes):
     return mm.compare(votes, 2, systems=FEW, n_splits=2)
+
+
+# ---- the number of components ----
+
+
+def test_a_given_list_whose_largest_number_is_chosen_is_said(votes):
+    found = mm.compare(votes, (1, 2), systems=["m4-one", "coin"], n_splits=1)
+    assert found.table[0].n_components == (2,) and "(2) was chosen by m4-one" in found.notes[0]
+    assert not mm.compare(votes, (2, 3), systems=["coin"], n_splits=1).notes
+
+
+def test_unless_given_larger_numbers_are_tried_where_they_help(votes, monkeypatch):
+    monkeypatch.setattr(compare_module, "COMPONENTS", (1, 2))
+    found = mm.compare(votes, systems=["m4-one"], n_splits=1)
+    assert found.n_components == (1, 2) and not found.notes
+    (K,) = found.table[0].n_components
+    assert K >= 2
+    chosen = mm.compare(votes, (1, 2, 3, 5), systems=["m4-one"], n_splits=1)
+    assert chosen.table[0].n_components == (K,)
+
+
+# ---- an interrupted comparison ----
+
+
+class Stopped(Exception):
+    """In the place of Ctrl-C."""
+
+
+def test_an_interrupted_comparison_goes_on_where_it_was(votes, tmp_path, monkeypatch):
+    """Scores are those of a run in one go, and no system that is kept is learnt again."""
+    options = {"systems": ["borda", "coin"], "n_splits": 2}
+    whole = mm.compare(votes, 2, **options)
+
+    def stop(system, done, total):
+        if done == 1:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        mm.compare(votes, 2, **options, keep_in=tmp_path / "runs", progress=stop)
+    kept = sorted((tmp_path / "runs").iterdir())
+    assert len(kept) == 2  # borda on two splits
+
+    def learn_again(*_, **__):
+        raise AssertionError("It was kept.")
+
+    with monkeypatch.context() as changed:
+        changed.setattr("mallowmix.peers.baselines.Borda.fit", learn_again)
+        found = mm.compare(votes, 2, **options, keep_in=tmp_path / "runs")
+    assert [row.log_loss for row in found.table] == [row.log_loss for row in whole.table]
+    assert [row.settings for row in found.table] == [row.settings for row in whole.table]
+
+    kept[0].write_bytes(kept[0].read_bytes()[:-40])  # cut short: it is run again
+    again = mm.compare(votes, 2, **options, keep_in=tmp_path / "runs")
+    assert [row.log_loss for row in again.table] == [row.log_loss for row in whole.table]
+
+
+@pytest.mark.parametrize(
+    "other", [{"seed": 1}, {"given": 0.4}, {"n_components": 3}, {"split": "comparisons"}]
+)
+def test_what_is_kept_serves_the_same_comparison_only(votes, tmp_path, other):
+    options = {"n_components": 2, "systems": ["m4-one"], "n_splits": 1}
+    mm.compare(votes, **options, keep_in=tmp_path)
+    changed = options | other
+    found = mm.compare(votes, **changed, keep_in=tmp_path)
+    assert found.table[0].log_loss == mm.compare(votes, **changed).table[0].log_loss
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_other_stars_with_the_same_order_are_other_data(ratings, tmp_path):
+    user, item, stars = ratings
+    options = {"systems": ["bias"], "n_splits": 1, "keep_in": tmp_path}
+    first = mm.compare(ratings, 2, **options).table[0].rmse
+    doubled = mm.compare((user, item, [2 * each for each in stars]), 2, **options).table[0].rmse
+    assert doubled == pytest.approx(2 * first)
+
+
+def test_a_folder_that_cannot_be_used_is_said(votes, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileError, match="cannot be used as a folder"):
+        mm.compare(votes, 2, systems=["coin"], keep_in=tmp_path / "file")
 
 
 # ---- the protocol ----

@@ -41,9 +41,9 @@ def test_ties_are_dropped_and_films_are_those_with_most_ratings(data, monkeypatc
 
 @pytest.mark.slow
 def test_each_set_has_a_file_with_its_record(data):
-    compare_systems.main(
-        ["--data", str(data), "--systems", "bradley-terry,coin", "--out", str(data)]
-    )
+    options = ["--data", str(data), "--systems", "bradley-terry,coin", "--out", str(data)]
+    compare_systems.main([*options, "--keep-in", str(data / "runs")])
+    assert len(list((data / "runs").iterdir())) == 2 * (5 + 1)  # systems, splits of both sets
     for name in compare_systems.SETS:
         found = json.loads((data / f"compare_{name}.json").read_text(encoding="utf-8"))
         losses = {row["system"]: row["log_loss"] for row in found["table"]}

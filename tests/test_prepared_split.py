@@ -13,8 +13,9 @@ from mallowmix.assess.prepared_split import prepared_task
 from mallowmix.assess.system_runs import chosen_k, tuned_for
 from mallowmix.data.splits import split_comparisons
 from mallowmix.errors import DataError, FitError, OptionError
+from mallowmix.peers import component_choice
 from mallowmix.peers.baselines import BradleyTerry, Coin, FittedScores
-from mallowmix.peers.component_choice import best_components, component_losses
+from mallowmix.peers.component_choice import Candidates, best_components, component_losses
 from mallowmix.peers.low_rank import LowRank
 from mallowmix.peers.validation import NEW_ITEMS, HoldOut, hold_out_of, loss, trials
 from tests.command_line import run
@@ -185,16 +186,54 @@ def test_k_is_the_one_that_predicts_training_people_best():
     votes = mm.Comparisons.from_arrays(
         votes.user, np.array(names)[votes.winner], np.array(names)[votes.loser], votes.weight
     )
-    losses = component_losses(Odd(), votes, (1, 2, 3, 4), seed=5)
+    losses = component_losses(Odd(), votes, Candidates((1, 2, 3, 4)), seed=5)
     assert set(losses) == {1, 2, 3}
     by_hand = np.mean([loss(Odd().fit(each.train, 2), *each[1:]) for each in trials(votes, 5)])
     assert losses[2] == pytest.approx(by_hand)
-    chosen = chosen_k(Odd(), votes, (1, 2, 3, 4), NEW_ITEMS, 5)
+    chosen = chosen_k(Odd(), votes, Candidates((1, 2, 3, 4)), NEW_ITEMS, 5)
     assert chosen == best_components(losses) == min(losses, key=losses.get)
     assert best_components({3: 0.5, 2: 0.5, 1: float("nan")}) == 2
     with pytest.raises(FitError):
-        component_losses(Odd(), votes, (4, 5), seed=5)
-    assert chosen_k(Coin(), votes, (1, 2), NEW_ITEMS, 5) is None
+        component_losses(Odd(), votes, Candidates((4, 5)), seed=5)
+    assert chosen_k(Coin(), votes, Candidates((1, 2)), NEW_ITEMS, 5) is None
+
+
+class Judged(Coin):
+    """Its loss is the distance of K from the best number, a tenth a component."""
+
+    has_components = True
+
+    def __init__(self, best, most):
+        self.best, self.most = best, most
+
+    def fit(self, data, n_components=1, *, seed=0):
+        if n_components > self.most:
+            raise FitError("Too many.")
+        return n_components
+
+
+@pytest.mark.parametrize(
+    ("best", "most", "candidates", "tried"),
+    [
+        (10, 100, (1, 2, 3, 5), {1, 2, 3, 5, 8, 13}),  # 8 is nearest to 10, no longer the largest
+        (2, 100, (1, 2, 3), {1, 2, 3}),
+        (10, 5, (1, 2, 3, 5), {1, 2, 3, 5}),  # more cannot be fitted
+        (10, 100, (1,), {1}),
+        (1000, 100, (3, 5), {3, 5, 8, 13, 21, 34, 55}),  # and no further
+    ],
+)
+def test_larger_numbers_are_tried_while_the_largest_is_the_best(
+    monkeypatch, best, most, candidates, tried
+):
+    votes = planted(6, 1, 0.2, 1.0).sample(12, 8, seed=1).comparisons
+    monkeypatch.setattr(component_choice, "loss", lambda K, *_: abs(K - best) / 10)
+    peer = Judged(best, most)
+    found = component_losses(peer, votes, Candidates(candidates, further=True))
+    assert found.keys() == tried
+    assert component_losses(peer, votes, Candidates(candidates)).keys() == set(candidates)
+    assert chosen_k(peer, votes, Candidates(candidates, further=True), NEW_ITEMS, 0) == min(
+        tried, key=lambda K: abs(K - best)
+    )
 
 
 @pytest.mark.slow

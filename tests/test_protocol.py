@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import mallowmix as mm
 from benchmarks import protocol, real_people, rivals
 from mallowmix.learn.bradley_terry_components import best_scores
 from mallowmix.peers.baselines import Coin, FittedScores
@@ -154,23 +153,6 @@ def test_a_rival_answers_the_questions_of_the_protocol(monkeypatch):
     other = rivals.run_rival("borda", turned, 6, [1, 2], 0)
     assert other.validation == found.validation
     assert np.nanmean(other.losses) > np.nanmean(found.losses)
-
-
-def test_larger_numbers_are_tried_while_the_largest_is_the_best():
-    tried = []
-
-    def judge(numbers, best=10, most=100):
-        tried.extend(numbers)
-        if min(numbers) > most:
-            raise mm.errors.FitError("Too many.")
-        return {K: abs(K - best) / 10 for K in numbers}
-
-    assert rivals.losses_by_k(judge, (1, 2, 3, 5)).keys() == {1, 2, 3, 5, 8, 13}
-    assert tried == [1, 2, 3, 5, 8, 13]  # 8 is nearest to 10, and no longer the last
-    assert rivals.losses_by_k(lambda n: judge(n, best=2), (1, 2, 3)).keys() == {1, 2, 3}
-    assert max(rivals.losses_by_k(lambda n: judge(n, most=5), (1, 2, 3, 5))) == 5
-    assert rivals.losses_by_k(judge, (1,)).keys() == {1}
-    assert max(rivals.losses_by_k(lambda n: judge(n, best=1000), (3, 5))) < 100
 
 
 def test_a_finished_rival_is_not_run_again(monkeypatch, tmp_path):

@@ -9,13 +9,16 @@ independent.
 import warnings
 from collections.abc import Sequence, Set
 from dataclasses import replace
+from os import PathLike
 from typing import Any
 
 from mallowmix.assess.prediction_task import By, make_task
+from mallowmix.assess.system_run import KeptRuns
 from mallowmix.assess.system_runs import System, run_systems
 from mallowmix.assess.system_scores import Compared, score_systems
 from mallowmix.assess.system_scores import SystemScore as SystemScore
 from mallowmix.assess.thinning import draw_users, thinning_note
+from mallowmix.data.argument_kinds import as_path
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.frames import frame_kind
 from mallowmix.data.rankings import Rankings
@@ -34,19 +37,20 @@ from mallowmix.errors import (
 )
 from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.peers.btl import MixedBTL
+from mallowmix.peers.component_choice import Candidates
 from mallowmix.peers.mixed_mallows_peer import DefaultFit, MixedMallowsPeer
 from mallowmix.peers.systems import ON_REQUEST, SYSTEMS
 from mallowmix.peers.validation import HoldOut
 from mallowmix.typing import Progress
 
 COMPONENTS = (1, 2, 3, 5)
-"""Numbers of components from which each system chooses one, unless others are given."""
+"""Numbers of components that each system tries first, unless others are given."""
 _MANY = 1_000_000  # comparisons to learn from, beyond which there is a warning about the time
 
 
 def compare(
     data: Any,
-    n_components: int | Sequence[int] = COMPONENTS,
+    n_components: int | Sequence[int] | None = None,
     *,
     systems: Sequence[str] | None = None,
     split: By = "people",
@@ -56,6 +60,7 @@ def compare(
     n_splits: int = 3,
     seed: int = 0,
     engine: EngineName | Engine | None = None,
+    keep_in: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Compared:
     """Measure systems on the same held-out comparisons.
@@ -69,8 +74,9 @@ def compare(
     data : Comparisons, or whatever `read_comparisons` takes; Rankings, or ratings
         Comparisons, or what they are made from: rankings, or whatever `rating_table` reads; in
         memory.
-    n_components : int or sequence of int
-        K, for the systems that have components; of several numbers each system chooses one.
+    n_components : int or sequence of int, optional
+        K, for the systems that have components; of several numbers each system chooses one. Unless
+        given, each tries 1, 2, 3 and 5, and larger ones as long as the largest is the best.
     systems : sequence of str, optional
         Names from `mallowmix.peers.systems.SYSTEMS`; all that apply, except those in `ON_REQUEST`,
         unless given.
@@ -92,6 +98,9 @@ def compare(
     engine : str or Engine, optional
         Where `fit` ("mallowmix"), M4 ("m4", "m4-one") and mixed-membership BTL are fitted, as in
         `fit`; the other systems run on threads of this machine.
+    keep_in : str or path, optional
+        A folder for what each system predicts. With the same folder, data and options a comparison
+        that was interrupted goes on where it was.
     progress : callable, optional
         Called as ``progress(system, done, total)``.
 
@@ -131,6 +140,8 @@ def compare(
     _warn_of_time(tasks[0].train)
     hold_out = HoldOut("comparisons" if split == "comparisons" else "auto", given)
     measured = [named_system(name, engine) for name in names]
+    settings = [hold_out, candidates, rankings is not None, seed]
+    kept = None if keep_in is None else KeptRuns(as_path(keep_in), settings)
     runs = run_systems(
         measured,
         tasks,
@@ -138,6 +149,7 @@ def compare(
         candidates,
         rankings=rankings if split == "people" else None,
         seed=seed,
+        kept=kept,
         progress=progress,
     )
     found = score_systems(measured, runs, tasks, split, candidates)
@@ -161,14 +173,16 @@ def _data(given: Any) -> Comparisons | Rankings | RatingTable:
     )
 
 
-def checked_components(n_components: int | Sequence[int]) -> tuple[int, ...]:
+def checked_components(n_components: int | Sequence[int] | None) -> Candidates:
     """The candidates for K, each once, in the order given."""
+    if n_components is None:
+        return Candidates(COMPONENTS, further=True)
     values = n_components if isinstance(n_components, Sequence) else (n_components,)
     for value in values:
         check_count("n_components", value, 1)
     if not values:
         raise OptionError(option="n_components", value=(), expected="one or more whole numbers")
-    return tuple(dict.fromkeys(int(value) for value in values))
+    return Candidates(tuple(dict.fromkeys(int(value) for value in values)))
 
 
 def named_system(name: str, engine: EngineName | Engine | None = None) -> System:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mallowmix.assess.compare import COMPONENTS, checked_components, named_system
+from mallowmix.assess.compare import checked_components, named_system
 from mallowmix.assess.prediction_task import Task
 from mallowmix.assess.system_runs import System, run_systems
 from mallowmix.assess.system_scores import Compared, score_systems
@@ -31,7 +31,7 @@ def compare_on_split(
     given: ComparisonsLike,
     held_out: ComparisonsLike,
     *,
-    n_components: int | Sequence[int] = COMPONENTS,
+    n_components: int | Sequence[int] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Compared:
@@ -49,8 +49,9 @@ def compare_on_split(
     given, held_out : Comparisons, or whatever `read_comparisons` takes
         Comparisons of the test users: what is known of them, and what is to be predicted. Users
         without given comparisons are predicted too; those without held-out ones are left out.
-    n_components : int or sequence of int
-        K, for the systems that learn; of several numbers each chooses one on training users.
+    n_components : int or sequence of int, optional
+        K, for the systems that learn, as in `compare`; of several numbers each chooses one on
+        training users.
     seed : int
         Of the fits.
     progress : callable, optional

@@ -3,21 +3,27 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from mallowmix.assess.prediction_task import Task
 from mallowmix.assess.resource_meter import Meter
+from mallowmix.assess.system_run import KeptRuns, SystemRun
 from mallowmix.data.labels import text_of
 from mallowmix.data.rankings import Rankings
-from mallowmix.errors import DataError
+from mallowmix.errors import DataError, FileError
 from mallowmix.infer.rating_prediction import predict_ratings
 from mallowmix.numerics.randomness import Step, child_seed
-from mallowmix.peers.component_choice import best_components, component_losses, has_components
+from mallowmix.peers.component_choice import (
+    Candidates,
+    best_components,
+    component_losses,
+    has_components,
+)
 from mallowmix.peers.component_mixture import FittedMixture
 from mallowmix.peers.fitted_predictor import FittedPredictor
 from mallowmix.peers.interface import FittedRatings, Peer, rmse
 from mallowmix.peers.validation import HoldOut, predicted_rows
-from mallowmix.typing import Array, Progress
+from mallowmix.typing import Progress
 
 
 @dataclass(frozen=True)
@@ -40,28 +46,15 @@ class System:
     fitted: Any = None
 
 
-class SystemRun(NamedTuple):
-    """What one system predicted in one split, and the time and memory that it took.
-
-    `n_components` is None for a system without components, and for one that had learnt before.
-    """
-
-    probability: Array
-    rmse: float | None
-    seconds: float
-    megabytes: float | None
-    settings: tuple[tuple[str, float], ...]
-    n_components: int | None = None
-
-
 def run_systems(
     systems: Sequence[System],
     tasks: Sequence[Task],
     hold_out: HoldOut,
-    candidates: Sequence[int],
+    candidates: Candidates,
     *,
     rankings: Rankings | None = None,
     seed: int = 0,
+    kept: KeptRuns | None = None,
     progress: Progress | None = None,
 ) -> dict[str, list[SystemRun] | str]:
     """Run every system on every task.
@@ -74,12 +67,14 @@ def run_systems(
     hold_out : HoldOut
         What is held out of the test users; settings are chosen by training users of whom the same
         is held out.
-    candidates : sequence of int
+    candidates : Candidates
         Numbers of components, from which each system with components chooses one.
     rankings : Rankings, optional
         What the comparisons were made of, for systems that learn from rankings.
     seed : int
         Of the fits.
+    kept : KeptRuns, optional
+        Runs of an earlier comparison that was interrupted; those of this one are added.
     progress : callable, optional
         Called as ``progress(system, done, total)``.
 
@@ -88,22 +83,27 @@ def run_systems(
     dict
         For each label a run per task, or the reason why the system failed.
     """
+
+    def run_once(system: System, task: Task, seed: int) -> SystemRun:
+        known = kept and kept.read(system.label, task)
+        if known:
+            return known
+        run = _run(system, task, rankings, hold_out, candidates, seed)
+        if kept:
+            kept.write(system.label, task, run)
+        return run
+
     runs: dict[str, list[SystemRun] | str] = {}
     for n, system in enumerate(systems):
         if progress:
             progress(system.label, n, len(systems))
         try:
             runs[system.label] = [
-                _run(
-                    system,
-                    task,
-                    rankings,
-                    hold_out,
-                    candidates,
-                    child_seed(seed, Step.COMPARE_FIT, t),
-                )
+                run_once(system, task, child_seed(seed, Step.COMPARE_FIT, t))
                 for t, task in enumerate(tasks)
             ]
+        except FileError:  # of what is kept: nothing that a system does
+            raise
         except Exception as error:  # whatever one system does, the others are still measured
             runs[system.label] = str(error) or type(error).__name__
     if progress:
@@ -116,7 +116,7 @@ def _run(
     task: Task,
     rankings: Rankings | None,
     hold_out: HoldOut,
-    candidates: Sequence[int],
+    candidates: Candidates,
     seed: int,
 ) -> SystemRun:
     K, by_name = None, False
@@ -127,7 +127,7 @@ def _run(
             peer, by_name = tuned_for(system.learns, hold_out), system.learns.needs == "ratings"
             data = _to_learn_from(peer.needs, task, rankings)
             K = chosen_k(peer, data, candidates, hold_out, seed)
-            fitted = peer.fit(data, candidates[0] if K is None else K, seed=seed)
+            fitted = peer.fit(data, candidates.values[0] if K is None else K, seed=seed)
         p = predicted_rows(fitted, task.given, task.held_out, by_name=by_name)
     error, settings = _rating_error(fitted, task), tuple(getattr(fitted, "settings", ()))
     return SystemRun(p, error, meter.seconds, meter.megabytes, settings, K)
@@ -139,13 +139,13 @@ def tuned_for(peer: Any, hold_out: HoldOut) -> Any:
 
 
 def chosen_k(
-    peer: Peer, data: Any, candidates: Sequence[int], hold_out: HoldOut, seed: int
+    peer: Peer, data: Any, candidates: Candidates, hold_out: HoldOut, seed: int
 ) -> int | None:
     """K, chosen on training users where there are several; None where it plays no part."""
     if not has_components(peer):
         return None
-    if len(candidates) == 1:
-        return candidates[0]
+    if len(candidates.values) == 1:
+        return candidates.values[0]
     return best_components(component_losses(peer, data, candidates, seed=seed, hold_out=hold_out))
 
 

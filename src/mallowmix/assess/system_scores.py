@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from mallowmix.assess.diagnose.reliability import reliability
 from mallowmix.assess.prediction_task import Task
-from mallowmix.assess.system_runs import System, SystemRun
+from mallowmix.assess.system_run import SystemRun
+from mallowmix.assess.system_runs import System
 from mallowmix.data.frames import FramedResult
 from mallowmix.data.text import name_of, table_of
 from mallowmix.infer.heldout.held_out_rows import HeldOutRows
 from mallowmix.numerics.clustered_error import clustered_ratio
+from mallowmix.peers.component_choice import Candidates
 from mallowmix.typing import Array
 
 _LEVEL = 1.96  # standard errors either side: 95%
@@ -95,7 +97,7 @@ class Compared(FramedResult):
     split : str
         What was held out; "prepared" by `compare_on_split`.
     n_components : tuple of int
-        The candidates for K.
+        The candidates for K; unless they were given, larger ones were tried where they helped.
     n_splits : int
     n_users, n_comparisons : int, float
         Of what was held out.
@@ -140,7 +142,7 @@ def score_systems(
     runs: dict[str, list[SystemRun] | str],
     tasks: list[Task],
     split: str,
-    candidates: tuple[int, ...],
+    candidates: Candidates,
 ) -> Compared:
     """Score every system on the held-out comparisons of all splits.
 
@@ -153,7 +155,7 @@ def score_systems(
         The splits.
     split : str
         What was held out.
-    candidates : tuple of int
+    candidates : Candidates
         Numbers of components from which systems chose.
 
     Returns
@@ -177,9 +179,25 @@ def score_systems(
         for system in systems
     ]
     table.sort(key=lambda row: math.inf if row.log_loss is None else row.log_loss)
-    notes = tuple(dict.fromkeys(task.note for task in tasks if task.note))
+    notes = [
+        *dict.fromkeys(task.note for task in tasks if task.note),
+        *_at_the_end(table, candidates),
+    ]
     n_users, total = int(np.count_nonzero(rows.per_user)), float(rows.weight.sum())
-    return Compared(tuple(table), split, candidates, len(tasks), n_users, total, notes)
+    K = candidates.values
+    return Compared(tuple(table), split, K, len(tasks), n_users, total, tuple(notes))
+
+
+def _at_the_end(table: Sequence[SystemScore], candidates: Candidates) -> list[str]:
+    """Who chose the largest of the numbers that were given, where larger ones were not tried."""
+    most = max(candidates.values)
+    who = [row.system for row in table if most in row.n_components]
+    if candidates.further or len(candidates.values) == 1 or not who:
+        return []
+    return [
+        f"The largest number of components given ({most}) was chosen by {', '.join(who)}: more may "
+        "be better still. Without candidates larger ones are tried where they help."
+    ]
 
 
 def _cell(value: float | None) -> str:

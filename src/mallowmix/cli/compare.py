@@ -25,7 +25,7 @@ from mallowmix.errors import DataWarning
 @reads_votes
 def compare_command(
     votes: Votes,
-    n_components: ComponentCounts = "1,2,3,5",
+    n_components: ComponentCounts = None,
     systems: Annotated[Names | None, systems_option("all that apply")] = None,
     split: Annotated[
         str,
@@ -83,7 +83,8 @@ def compare_command(
     chosen on the people it learns from. A table with the
     columns user, item, rating is read as ratings: comparisons are made of them, and systems for
     ratings take part; with rankings, systems for rankings do. A system that fails becomes a row
-    that says why.
+    that says why. With --output, what each system predicts is kept in its folder runs: run again,
+    a comparison that was interrupted goes on where it was.
     """
     keep_quiet(quiet)
     outputs = compared_paths(output)
@@ -102,6 +103,7 @@ def compare_command(
             max_per_user=max_per_user,
             n_splits=n_splits,
             seed=seed,
+            keep_in=None if output is None else output / "runs",
             progress=report,
         )
     if outputs:

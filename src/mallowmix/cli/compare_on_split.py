@@ -33,7 +33,7 @@ def compare_on_split_command(
     train: Annotated[Any, _votes("Choices of the people to learn from.", "TRAIN")],
     given: Annotated[Any, _votes("Choices that are known of the test people.", "GIVEN")],
     held_out: Annotated[Any, _votes("Choices of theirs to be predicted.", "HELD_OUT")],
-    n_components: ComponentCounts = "1,2,3,5",
+    n_components: ComponentCounts = None,
     systems: Annotated[
         Names | None, systems_option("mallowmix, low-rank and bradley-terry (none with --models)")
     ] = None,

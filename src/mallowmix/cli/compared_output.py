@@ -42,7 +42,9 @@ ComponentCounts: TypeAlias = Annotated[
         parser=counts,
         metavar="NUMBER,…",
         help="How many components, for the systems that have them; of several numbers each "
-        "chooses one on training people.",
+        "chooses one on training people. Unless given: 1, 2, 3, 5, and larger ones as long as the "
+        "largest is the best.",
+        show_default=False,
     ),
 ]
 Folder: TypeAlias = Annotated[

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,22 @@ from mallowmix.peers.required_data import known_comparisons
 from mallowmix.peers.validation import NEW_ITEMS, HoldOut, loss, trials
 
 _HELD_OUT = 0.2  # of the ratings
+_MOST = 40  # components, beyond which none are tried
+
+
+class Candidates(NamedTuple):
+    """Numbers of components to choose from.
+
+    Attributes
+    ----------
+    values : tuple of int
+    further : bool
+        Whether larger ones are tried as long as the largest is the best: each is the sum of the
+        two largest before it.
+    """
+
+    values: tuple[int, ...]
+    further: bool = False
 
 
 def has_components(peer: Peer) -> bool:
@@ -27,7 +43,7 @@ def has_components(peer: Peer) -> bool:
 def component_losses(
     peer: Peer,
     data: Any,
-    candidates: Sequence[int],
+    candidates: Candidates,
     *,
     seed: int = 0,
     hold_out: HoldOut = NEW_ITEMS,
@@ -40,7 +56,7 @@ def component_losses(
         A system with its options.
     data : Comparisons, Rankings, or ratings
         Of training users, as in `Peer.fit`.
-    candidates : sequence of int
+    candidates : Candidates
         Numbers of components.
     seed : int
         Of the splits and the fits.
@@ -59,7 +75,21 @@ def component_losses(
         Why the last one failed, where all do.
     """
     judged = _by_ratings if peer.needs == "ratings" else _by_comparisons
-    score, losses, failed = judged(peer, data, seed, hold_out), {}, None
+    score, losses = judged(peer, data, seed, hold_out), {}
+    failed = _add_losses(losses, candidates.values, score)
+    if not losses and failed is not None:
+        raise failed
+    while candidates.further and len(losses) > 1 and _largest_is_best(losses):
+        if _add_losses(losses, [sum(sorted(losses)[-2:])], score):
+            break
+    return losses
+
+
+def _add_losses(
+    losses: dict[int, float], candidates: Sequence[int], score: Callable[[int], float]
+) -> MallowmixError | None:
+    """Add the loss of each candidate that can be fitted; why the last one failed that did."""
+    failed = None
     for K in candidates:
         try:
             with warnings.catch_warnings():
@@ -67,9 +97,11 @@ def component_losses(
                 losses[K] = score(K)
         except MallowmixError as error:  # too many components for so few users, say
             failed = error
-    if not losses and failed is not None:
-        raise failed
-    return losses
+    return failed
+
+
+def _largest_is_best(losses: dict[int, float]) -> bool:
+    return best_components(losses) == max(losses) < _MOST
 
 
 def best_components(losses: dict[int, float]) -> int:
