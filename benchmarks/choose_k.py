@@ -3,13 +3,13 @@ of too little data.
 
 python -m benchmarks.choose_k [--seeds 3]    writes benchmarks/results/choose_k.json, in a quarter
     of an hour on two cores
-python -m benchmarks.choose_k --forms        rankings, ratings and votes, K = 1, 2, 3, 5, one
-    population each, and 20 of one component;
+python -m benchmarks.choose_k --forms        rankings, ratings and votes, K = 1, 2, 3, 5, of few
+    items and of as many as above, one population each, and 20 of rankings around one reference;
     writes benchmarks/results/choose_k_forms.json
 
 Planted: random reference rankings, α = .1 each unless said, uniform pairs; as many numbers are
-tried as the search needs. Of rankings and ratings each person has one ranking of 12 items, around
-one of the references; a rating is the third of the ranking that an item is in.
+tried as the search needs. Of rankings and ratings each person has one ranking, around one of the
+references; a rating is the third of the ranking that an item is in.
 """
 
 import argparse
@@ -56,8 +56,11 @@ SETTINGS = [
 ]
 
 
+FEW_ITEMS = dict.fromkeys((1, 2, 3, 5), (12, 600, 60))
+MANY_ITEMS = {1: (30, 600, 100), 2: (30, 600, 100), 3: (30, 600, 100), 5: (40, 800, 100)}
 FORMS = [
-    Setting(K, 12, 600, 60, form=form)
+    Setting(K, *sizes[K], form=form)
+    for sizes in (FEW_ITEMS, MANY_ITEMS)
     for form in ("votes", "rankings", "ratings")
     for K in (1, 2, 3, 5)
 ]

@@ -114,9 +114,10 @@ def fit(
     run = make_engine("disk" if engine is None and stored else engine, n_jobs=n_jobs)
 
     def one(data: Any, K: int, number: int) -> FittedModel:
-        own = seed if number == 0 else child_seed(seed, Step.MEMBER_FIT, number)
-        shown = progress if number == 0 else None
-        model = _learn(data, K, options, own, run, shown, chosen=n_components == "auto")
+        shown = number == 0  # the others only predict
+        own = seed if shown else child_seed(seed, Step.MEMBER_FIT, number)
+        how = {"chosen": n_components == "auto", "shown": shown}
+        model = _learn(data, K, options, own, run, progress if shown else None, **how)
         if number and progress:
             progress("members", number, n_fits - 1)
         return learn_scores(model, data, run) if components == "bradley-terry" else model
