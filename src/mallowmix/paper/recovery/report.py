@@ -147,7 +147,7 @@ _AFTER = """\
 - *oracle given θ*: the most likely rankings when the true weights of all people are known, on the
   same data.
 - *goal*: 1.1 times the oracle + .0002. With N = 10 comparisons a person, or α = 1, it is a number
-  of its own: an oracle that is told θ is no bound where people say little about theirs. With
+  of its own: an oracle that knows θ is no bound where people say little about theirs. With
   N = 50 the same is true, and the goal is there to compare with.
 - *paper's method*: Algorithms 1 to 4 of the paper (method `projections`), misprints corrected,
   for up to 3,000 people, two seeds.
