@@ -47,10 +47,8 @@ def run_case(data: mm.Comparisons, K: int, length: Length) -> dict[str, Any]:
         **length._asdict(),
         "converged": found.converged,
         "r_hat": {name: round(row.r_hat, 3) for name, row in rows.items()},
-        "ess": {name: round(min(row.ess_bulk, row.ess_tail)) for name, row in rows.items()},
-        "mean log-likelihood of each chain": [
-            round(each, 1) for each in found.chain_log_likelihood
-        ],
+        "ess": {name: _whole(min(row.ess_bulk, row.ess_tail)) for name, row in rows.items()},
+        "log-likelihood": [round(mean, 1) for mean in found.chain_log_likelihood],  # of each chain
         "cpu": round(cpu, 1),
     }
 
