@@ -364,6 +364,22 @@ def test_ctrl_c_says_what_was_written(monkeypatch):
     )
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("borda", ["kept", "interrupted"])
+def test_ctrl_c_says_that_runs_of_systems_are_kept(borda, monkeypatch, tmp_path):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    stopped = "Coin" if borda == "kept" else "Borda"
+    monkeypatch.setattr(f"mallowmix.peers.baselines.{stopped}.fit", stop)
+    folder = tmp_path / "compared"
+    options = ["--systems", "borda,coin", "--n-splits", "1", "-o", str(folder)]
+    done = CliRunner().invoke(app, ["compare", "good.csv", *options])
+    said = "nothing was written" if borda == "interrupted" else "runs had been written already"
+    assert done.exit_code == 130 and done.stderr.endswith(f"{said}.\n")
+    assert len(list((folder / "runs").iterdir())) == (borda == "kept")
+
+
 def test_outputs_are_written_together_or_not_at_all(monkeypatch):
     def full(table, place):
         raise OSError(28, "No space left on device")

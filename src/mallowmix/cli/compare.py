@@ -1,6 +1,9 @@
 """`mallowmix compare`: mallowmix and other systems on the same held-out comparisons."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +21,7 @@ from mallowmix.cli.option_values import Json, Quiet, Seed, at_least, number
 from mallowmix.cli.outputs import try_outputs
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
-from mallowmix.cli.shell import echo_json, keep_quiet
+from mallowmix.cli.shell import echo_json, files_written, keep_quiet
 from mallowmix.errors import DataWarning
 
 
@@ -92,7 +95,8 @@ def compare_command(
     data = _read(votes, read)
     from mallowmix.assess.compare import compare
 
-    with progress(hidden=quiet) as report:
+    runs = None if output is None else output / "runs"
+    with progress(hidden=quiet) as report, _said_when_interrupted(runs):
         found = compare(
             data,
             n_components,
@@ -103,7 +107,7 @@ def compare_command(
             max_per_user=max_per_user,
             n_splits=n_splits,
             seed=seed,
-            keep_in=None if output is None else output / "runs",
+            keep_in=runs,
             progress=report,
         )
     if outputs:
@@ -112,6 +116,16 @@ def compare_command(
         echo_json(found.to_dict())
     elif not quiet:
         print_compared(found, outputs)
+
+
+@contextmanager
+def _said_when_interrupted(runs: Path | None) -> Iterator[None]:
+    """Ctrl-C says that runs of systems were kept, where any were."""
+    try:
+        yield
+    finally:
+        if runs is not None and any(runs.glob("*.npz")):
+            files_written.append(runs)
 
 
 def _read(votes: Any, read: Reader) -> Any:
