@@ -12,8 +12,8 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
+from mallowmix.assess.kept_runs import KeptRuns
 from mallowmix.assess.prediction_task import By, make_task
-from mallowmix.assess.system_run import KeptRuns
 from mallowmix.assess.system_runs import System, run_systems
 from mallowmix.assess.system_scores import Compared, score_systems
 from mallowmix.assess.system_scores import SystemScore as SystemScore
@@ -141,7 +141,7 @@ def compare(
     hold_out = HoldOut("comparisons" if split == "comparisons" else "auto", given)
     measured = [named_system(name, engine) for name in names]
     settings = [hold_out, candidates, rankings is not None, seed]
-    kept = None if keep_in is None else KeptRuns(as_path(keep_in), settings)
+    kept = None if keep_in is None else KeptRuns(as_path(keep_in), tasks, settings)
     runs = run_systems(
         measured,
         tasks,

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mallowmix.assess.kept_runs import KeptRuns, SystemRun
 from mallowmix.assess.prediction_task import Task
 from mallowmix.assess.resource_meter import Meter
-from mallowmix.assess.system_run import KeptRuns, SystemRun
 from mallowmix.data.labels import text_of
 from mallowmix.data.rankings import Rankings
 from mallowmix.errors import DataError, FileError
@@ -84,13 +84,14 @@ def run_systems(
         For each label a run per task, or the reason why the system failed.
     """
 
-    def run_once(system: System, task: Task, seed: int) -> SystemRun:
-        known = kept and kept.read(system.label, task)
+    def run_once(system: System, split: int) -> SystemRun:
+        known = kept and kept.read(system.label, split)
         if known:
             return known
-        run = _run(system, task, rankings, hold_out, candidates, seed)
+        own = child_seed(seed, Step.COMPARE_FIT, split)
+        run = _run(system, tasks[split], rankings, hold_out, candidates, own)
         if kept:
-            kept.write(system.label, task, run)
+            kept.write(system.label, split, run)
         return run
 
     runs: dict[str, list[SystemRun] | str] = {}
@@ -98,10 +99,7 @@ def run_systems(
         if progress:
             progress(system.label, n, len(systems))
         try:
-            runs[system.label] = [
-                run_once(system, task, child_seed(seed, Step.COMPARE_FIT, t))
-                for t, task in enumerate(tasks)
-            ]
+            runs[system.label] = [run_once(system, split) for split in range(len(tasks))]
         except FileError:  # of what is kept: nothing that a system does
             raise
         except Exception as error:  # whatever one system does, the others are still measured

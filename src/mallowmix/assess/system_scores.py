@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.assess.diagnose.reliability import reliability
+from mallowmix.assess.kept_runs import SystemRun
 from mallowmix.assess.prediction_task import Task
-from mallowmix.assess.system_run import SystemRun
 from mallowmix.assess.system_runs import System
 from mallowmix.data.frames import FramedResult
 from mallowmix.data.text import name_of, table_of

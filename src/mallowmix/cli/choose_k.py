@@ -12,7 +12,8 @@ from mallowmix.cli.outputs import table_writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
-from mallowmix.errors import FileError, Option, OptionError
+from mallowmix.data.new_folder import make_folder
+from mallowmix.errors import Option, OptionError
 
 _FILES = ("table.csv", "choice.json", "choice.png")
 _OF_FILES = (".csv", ".html", ".json", ".m4", ".parquet", ".png", ".tsv")
@@ -112,12 +113,7 @@ def _output_paths(folder: Path | None) -> dict[str, Path]:
             value=folder,
             expected="the name of a folder",
         )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(
-            f"{folder} cannot be used as a folder: {error.strerror or error}."
-        ) from None
+    make_folder(folder)
     return {name: folder / name for name in _FILES}
 
 

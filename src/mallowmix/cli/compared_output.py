@@ -9,7 +9,7 @@ from mallowmix.cli.model_text import counted, new_table
 from mallowmix.cli.option_values import counts
 from mallowmix.cli.outputs import table_writer, write_all
 from mallowmix.cli.shell import echo, screen
-from mallowmix.errors import FileError
+from mallowmix.data.new_folder import make_folder
 
 _FILES = ("table.csv", "compared.json", "compared.png")
 
@@ -64,12 +64,7 @@ def compared_paths(folder: Path | None) -> dict[str, Path]:
     """The files in a folder, which is made if need be; none without a folder."""
     if folder is None:
         return {}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(
-            f"{folder} cannot be used as a folder: {error.strerror or error}."
-        ) from None
+    make_folder(folder)
     return {name: folder / name for name in _FILES}
 
 

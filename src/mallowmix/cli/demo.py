@@ -10,7 +10,7 @@ from mallowmix.cli.model_text import as_percent, chain, new_table
 from mallowmix.cli.outputs import model_writer, table_writer, try_outputs, votes_table, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.shell import echo, screen
-from mallowmix.errors import FileError
+from mallowmix.data.new_folder import make_folder
 
 if TYPE_CHECKING:
     from mallowmix.model.fitted_model import FittedModel
@@ -30,7 +30,7 @@ def demo_command(
 ) -> None:
     """Fit a small built-in population and show what was planted beside what was found."""
     if output is not None:
-        _make_folder(output)
+        _prepare(output)
     from mallowmix.datasets import load_dishes
 
     dishes = load_dishes()
@@ -53,13 +53,8 @@ def demo_command(
     _print_next_steps(output)
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(
-            f"{folder} cannot be used as a folder: {error.strerror or error}."
-        ) from None
+def _prepare(folder: Path) -> None:
+    make_folder(folder)
     try_outputs(*(folder / name for name in ("votes.csv", "truth.m4", "model.m4")))
 
 

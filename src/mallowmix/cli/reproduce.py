@@ -12,7 +12,8 @@ from mallowmix.cli.option_values import Jobs, Quiet, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
 from mallowmix.cli.shell import echo, keep_quiet, screen
-from mallowmix.errors import FileError, OptionError, check_choice, did_you_choose
+from mallowmix.data.new_folder import make_folder
+from mallowmix.errors import OptionError, check_choice, did_you_choose
 from mallowmix.paper.registry import EXPERIMENTS
 
 if TYPE_CHECKING:
@@ -88,21 +89,12 @@ def reproduce_command(
         )
     if quick and full:
         raise OptionError(option="full", value=full, expected="left out with quick")
-    _make_folder(output)
+    make_folder(output)
     try_outputs(*(output / f"{experiment}.{ending}" for ending in ("csv", "md", "png")))
     from mallowmix.paper.experiment import Request
 
     request = Request(quick, data, n_seeds, n_jobs, full=full)
     run_experiment(experiment, request, output, systems=tuple(system or ()), quiet=quiet)
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(
-            f"{folder} cannot be used as a folder: {error.strerror or error}."
-        ) from None
 
 
 def run_experiment(

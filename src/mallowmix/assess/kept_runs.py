@@ -8,6 +8,7 @@ out, the candidates for K, the seed, and the version of the package.
 import hashlib
 import json
 import zipfile
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ import numpy as np
 from mallowmix._version import __version__
 from mallowmix.assess.prediction_task import Task
 from mallowmix.data.atomic_write import replacing
-from mallowmix.errors import FileError
+from mallowmix.data.new_folder import make_folder
 from mallowmix.typing import Array
 
 
@@ -42,39 +43,45 @@ class KeptRuns:
     ----------
     folder : Path
         Made if need be.
+    tasks : sequence of Task
+        The splits.
     settings : Any
         Whatever a result depends on beside its task and its system, as JSON.
     """
 
-    def __init__(self, folder: Path, settings: Any) -> None:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(
-                f"{folder} cannot be used as a folder: {error.strerror or error}."
-            ) from None
-        self._folder, self._settings = folder, json.dumps([__version__, settings])
+    def __init__(self, folder: Path, tasks: Sequence[Task], settings: Any) -> None:
+        make_folder(folder)
+        shared = json.dumps([__version__, settings])
+        self._folder, self._keys = folder, [f"{shared} {_fingerprint(task)}" for task in tasks]
 
-    def read(self, label: str, task: Task) -> SystemRun | None:
-        """The run of a system on a task; None where there is no whole file of it."""
+    def read(self, label: str, split: int) -> SystemRun | None:
+        """The run of a system on a split; None where there is no whole file of it."""
         try:
-            with np.load(self._file(label, task), allow_pickle=False) as kept:
+            with np.load(self._file(label, split), allow_pickle=False) as kept:
                 values = json.loads(str(kept["values"]))
                 values["settings"] = tuple((name, value) for name, value in values["settings"])
                 return SystemRun(kept["probability"], **values)
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
             return None
 
-    def write(self, label: str, task: Task, run: SystemRun) -> None:
+    def write(self, label: str, split: int, run: SystemRun) -> None:
         """Keep a run."""
         packed, values = BytesIO(), run._asdict()
         del values["probability"]
         np.savez_compressed(packed, probability=run.probability, values=json.dumps(values))
-        with replacing(self._file(label, task)) as temporary:
+        with replacing(self._file(label, split)) as temporary:
             temporary.write_bytes(packed.getvalue())
 
-    def _file(self, label: str, task: Task) -> Path:
-        parts = [part.fingerprint() for part in (task.train, task.given, task.held_out)]
-        rated = [[list(map(str, column)) for column in part] for part in task.ratings or ()]
-        text = json.dumps([label, parts, rated, self._settings])
-        return self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.npz"
+    def _file(self, label: str, split: int) -> Path:
+        return self._folder / f"{_digest(f'{label} {self._keys[split]}')[:24]}.npz"
+
+
+def _fingerprint(task: Task) -> str:
+    """A digest of all that is learnt from, given and held out, ratings too."""
+    parts = [part.fingerprint() for part in (task.train, task.given, task.held_out)]
+    rated = [[list(map(str, column)) for column in part] for part in task.ratings or ()]
+    return _digest(json.dumps([parts, rated]))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
