@@ -234,7 +234,7 @@ def test_what_is_held_out_shares_no_item_with_what_is_given():
 def test_fit_takes_the_number_that_is_recommended(K):
     """And planted rankings, one for each person, are counted."""
     data = planted_rankings(K, seed=K)
-    model, choice = mm.fit(data, predictor=False, seed=2), mm.choose_k(data, seed=2)
+    model, choice = mm.fit(data, predictor=False, seed=2), mm.choose_k(data)
     assert model.n_components == choice.k == K
     assert model.report.spectral.choice_of_k == choice.reason
     assert ("one ranking is enough" in choice.reason) == (K == 1)

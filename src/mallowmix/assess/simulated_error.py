@@ -15,7 +15,7 @@ from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine, ThreadEngine, make_blocks
 from mallowmix.engine.selection import EngineName
 from mallowmix.errors import MallowmixWarning
-from mallowmix.fitting.update import update
+from mallowmix.fitting.update import refine_from, update
 from mallowmix.learn.spectral.user_scores import Smooth, maximise_likelihood, one_step
 from mallowmix.model.fitted_model import AnyModel, FittedModel
 from mallowmix.model.m4 import M4
@@ -26,6 +26,7 @@ from mallowmix.typing import Array, Progress
 
 _STEP = Step.SIMULATED_ERROR
 _PRIOR_ERRORS = 8  # of the nominal size, added to those of simulations
+_SWEEPS = 30  # behind a score: their noise is some hundredths of its variance over people
 _WIDEST = 3.0  # beyond that the data is too little for any interval
 
 
@@ -183,9 +184,11 @@ def _simulate(
     K = model.n_components
     truth = M4(model.sigma, expit(eta[:K]), np.exp(eta[K:]), model.items)
     data = draw_again(truth, comparisons, seed=seed, draw=draw)
-    found = _learn_on(truth, data, seed, n_jobs)
+    engine = ThreadEngine(n_jobs)
+    # its φ and α are taken to the maximum below
+    found = refine_from(FittedModel(truth), data, seed, engine, shown=False)
     at_maximum = maximise_likelihood(
-        found, make_blocks(data), ThreadEngine(n_jobs), steps=2, sweeps=60, seed=seed
+        found, make_blocks(data), engine, steps=2, sweeps=_SWEEPS, seed=seed
     )
     order = match_components(found.sigma, truth.sigma).found
     # (M, 2K) what each person adds to η̂

@@ -36,7 +36,7 @@ def intervals_command(
         typer.Option(
             help="How many times people are weighted anew.", parser=at_least(10), metavar="NUMBER"
         ),
-    ] = 200,
+    ] = 100,
     level: Annotated[
         Any,
         typer.Option(

@@ -32,8 +32,7 @@ def choose_k(
 ) -> Choice:
     """Recommend a number of components, K, with its reason.
 
-    ``fit(comparisons)`` takes this number, for the same comparisons and seed; 1 where nothing can
-    be said.
+    ``fit(comparisons)`` takes this number, as it is without a seed; 1 where nothing can be said.
 
     Parameters
     ----------
@@ -47,7 +46,10 @@ def choose_k(
     refine : {"short", "full"}
         How far each model is refined (`SpectralOptions`); "short" distinguishes the numbers as
         well as "full", in a third of the time.
-    seed, n_jobs, engine, progress
+    seed : int
+        Of the split of the users: another one shows how much the number depends on who is asked.
+        `fit` and the report always have 0, so that one file has one answer.
+    n_jobs, engine, progress
         As in `fit`.
 
     Returns

@@ -64,7 +64,7 @@ def fit(
         `store_comparisons` where it does not fit into memory.
     n_components : int or "auto"
         K, the number of shared rankings; "auto" takes the number that `choose_k` recommends
-        (method "spectral").
+        (method "spectral"), whatever the seed.
     method : {"spectral", "projections"}, SpectralOptions or ProjectionsOptions
         "spectral", near the statistical limit, or "projections", the paper's Algorithm 1; to set
         options of a method, give its `SpectralOptions` or `ProjectionsOptions`.
@@ -133,7 +133,7 @@ def fit(
         with run.session(comparisons, n_components), threadpool_limits(1):
             choice, K = None, n_components
             if K == "auto":
-                choice = search_k(comparisons, seed=seed, engine=run, progress=progress)
+                choice = search_k(comparisons, engine=run, progress=progress)
                 K = choice.k or 1
             model = one(comparisons, int(K), 0)
             members = member_fits(comparisons, model.n_components, n_fits - 1, one, seed)

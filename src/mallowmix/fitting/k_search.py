@@ -78,7 +78,9 @@ def search_k(
     details : bool
         Whether to add what does not decide the number: the agreement of two halves of the users,
         and the spectrum.
-    seed, engine, progress
+    seed : int
+        Of the split; 0 in `fit`, whatever its seed, so that one file has one answer.
+    engine, progress
         As in `fit`.
     learn_on : Engine, optional
         Where the sample, which is in memory, is learnt from; threads unless given.

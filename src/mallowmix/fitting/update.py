@@ -98,7 +98,7 @@ def update(
 
     with using(engine, n_jobs) as run, threadpool_limits(1):  # as in `fit`
         named = FittedModel(grown, component_names=fitted.component_names)
-        updated = _refined(named, data, seed, run, progress, move_sigma=bool(new))
+        updated = refine_from(named, data, seed, run, progress, move_sigma=bool(new))
         learnt = None
         if fitted.predictor is not None:
             learnt = learn_predictor(data, updated, fold_fit, seed=seed, run=run, progress=progress)
@@ -157,18 +157,32 @@ def _of_one_type(labels: list[object]) -> list[object]:
     return labels if one else [str(label) for label in labels]
 
 
-def _refined(
+def refine_from(
     model: FittedModel,
     data: Comparisons,
     seed: int,
     engine: Engine,
-    progress: Progress | None,
+    progress: Progress | None = None,
     *,
-    move_sigma: bool,
+    move_sigma: bool = False,
+    shown: bool = True,
 ) -> FittedModel:
     """A few variational steps, then Monte-Carlo EM; large data are sampled as in a fresh fit.
 
     Components come out in the order of their shares, and take their names with them.
+
+    Parameters
+    ----------
+    model : FittedModel
+        Where to begin, with all items of the data.
+    data : Comparisons
+    seed : int
+    engine : Engine
+    progress : callable, optional
+    move_sigma : bool
+        Whether the variational steps move the rankings too: where there are new items.
+    shown : bool
+        As in `fit_spectral`.
     """
     all_blocks = make_blocks(data)
     work = new_fit_state(data, all_blocks, engine, seed, progress)
@@ -186,7 +200,8 @@ def _refined(
     )
     sampled = work.trace.sampled_share < 1
     everyone = all_blocks if sampled else None
-    outcome = refine(work, early, first, everyone, min_burn_in=_MIN_BURN_IN, explore=False)
+    brief = {"min_burn_in": _MIN_BURN_IN, "explore": False}
+    outcome = refine(work, early, first, everyone, shown=shown, **brief)
     found = as_model(outcome.components, outcome.alpha, data, work, SpectralOptions())
     order, names = by_share(outcome.alpha), model.component_names
     return replace(found, component_names=tuple(names[k] for k in order) if names else ())

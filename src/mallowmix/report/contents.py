@@ -129,7 +129,7 @@ def compute_contents(
             ),
         )
         sure = _intervals(model, votes, n_replicates, progress, common)
-        choice = all_numbers(votes, progress=progress, **common) if choose_k else None
+        choice = all_numbers(votes, progress=progress, engine=run) if choose_k else None
         board = leaderboard(model, reading or comparisons, level=LEVEL)
     return Contents(
         model,

@@ -12,6 +12,11 @@ from mallowmix.assess.intervals.little_bootstraps import (
     draw_subsets,
     is_large,
 )
+from mallowmix.assess.intervals.other_optima import (
+    number_of_draws,
+    other_optima,
+    with_other_optima,
+)
 from mallowmix.assess.intervals.replicates import (
     Replicates,
     counter,
@@ -44,7 +49,7 @@ _SIMULATIONS = 4  # of b people: their error is b/n times as large for all n
 def intervals(
     model: AnyModel,
     comparisons: ComparisonsLike,
-    n_replicates: int = 200,
+    n_replicates: int = 100,
     level: float = 0.9,
     *,
     unknown_items: Literal["error", "drop"] = "error",
@@ -90,6 +95,10 @@ def intervals(
     intervals hold for the components that the model is about: what all replicates share, such as
     two components taken for one, shows in none of them.
 
+    Components that the fit calls unstable (``model.report.unstable``) are learnt anew instead, from
+    other initialisations with people weighted at random (`assess.intervals.other_optima`): their
+    intervals are as wide as such models differ. Of K = 1 there is one optimum.
+
     From 200,000 comparisons of 4,000 users on, samples of the users are bootstrapped, not all of
     them; beyond 20,000 users or 6 million comparisons most are not kept in memory. φ and shares are
     bootstrapped by two passes that add up scores (`assess.intervals.score_sums`): of all users up
@@ -117,11 +126,18 @@ def intervals(
     check_request(fitted, n_replicates, level)
     seed = int(as_key(seed))
     data = comparisons.with_items(model.items, unknown_items=unknown_items)
+    unstable = [k - 1 for k in fitted.report.unstable] if model.n_components > 1 else []
+    n_draws = number_of_draws(level, n_replicates)
     with using(engine, n_jobs) as run, threadpool_limits(1):  # as in `fit`
-        if is_large(data):
+        if len(unstable) == model.n_components:
+            draws = None
+        elif is_large(data):
             draws = _of_sums(model, data, n_replicates, seed, run, progress)
         else:
             draws = _of_all_users(model, _in_memory(data), n_replicates, seed, run, progress)
+        if draws is None or unstable:
+            others = _anew(model, data, n_draws, seed, run, progress)
+            draws = with_other_optima(draws, others, unstable, n_replicates)
     return Intervals(
         level,
         model.items,
@@ -130,6 +146,7 @@ def intervals(
         model.share,
         draws,
         refined=_is_refined(fitted.report),
+        unstable=tuple(k + 1 for k in unstable),
         component_names=fitted.component_names,
         frame_kind=comparisons.frame_kind,
     )
@@ -171,6 +188,21 @@ def _in_memory(data: Comparisons | StoredComparisons) -> Comparisons:
     return comparisons_of_blocks(
         [block.load() for block in make_blocks(data)], data.items, data.users
     )
+
+
+def _anew(
+    model: AnyModel,
+    data: Comparisons | StoredComparisons,
+    n_draws: int,
+    seed: int,
+    run: Engine,
+    progress: Progress | None,
+) -> Replicates:
+    """Models of other people from other initialisations: of all people, or of samples of many."""
+    large = is_large(data)
+    parts = draw_subsets(data, make_blocks(data), run, seed=seed) if large else [_in_memory(data)]
+    advance = counter(progress, n_draws - 1, "other optima")
+    return other_optima(model, parts, n_draws, seed=seed, n_jobs=run.n_jobs, advance=advance)
 
 
 def _of_all_users(

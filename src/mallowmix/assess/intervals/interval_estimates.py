@@ -43,6 +43,8 @@ class Intervals(FramedResult):
     refined : bool
         Whether the model was brought to the maximum of the likelihood, which intervals of φ and
         shares are about.
+    unstable : tuple of int
+        The components, from 1, whose intervals are over models from other initialisations.
     component_names : tuple of str
         Names of the components, where they have some.
     """
@@ -54,6 +56,7 @@ class Intervals(FramedResult):
     share: Array
     draws: Replicates
     refined: bool = True
+    unstable: tuple[int, ...] = ()
     component_names: tuple[str, ...] = ()
     frame_kind: str | None = None
 
@@ -97,7 +100,7 @@ class Intervals(FramedResult):
 
     @property
     def notes(self) -> list[str]:
-        """Sentences that say which φ or share lies outside its own interval, and why."""
+        """Sentences: what unstable components' intervals are, and who lies outside their own."""
         small, large = self.phi < self.phi_low, self.phi > self.phi_high
         shares = (self.share < self.share_low) | (self.share > self.share_high)
         if not self.refined:
@@ -105,10 +108,21 @@ class Intervals(FramedResult):
         why = _STOPPED if self.refined else _UNREFINED
         cases = (("phi", small, _TOO_SMALL), ("phi", large, why), ("share", shares, why))
         names = self.component_names
-        return [
+        return self._unstable_note(names) + [
             f"Outside its interval is the {name} of {_components(which, names)}: {reason}"
             for name, which, reason in cases
             if which.any()
+        ]
+
+    def _unstable_note(self, names: Sequence[str]) -> list[str]:
+        if not self.unstable:
+            return []
+        which = np.isin(np.arange(len(self.phi)) + 1, self.unstable)
+        verb, whose = ("are", "their") if which.sum() > 1 else ("is", "its")
+        said = _components(which, names)
+        return [
+            f"{said[0].upper()}{said[1:]} {verb} unstable: {whose} intervals are over models of "
+            "other people from other initialisations, not around this one."
         ]
 
     def win_rate(self, winner: object, loser: object) -> tuple[float, float, float]:

@@ -143,7 +143,7 @@ def many(
     return found
 
 
-def counter(progress: Progress | None, total: int) -> Callable[[], None]:
+def counter(progress: Progress | None, total: int, step: str = "replicates") -> Callable[[], None]:
     """A function that reports one more replicate to `progress` each time it is called."""
     done = 0
 
@@ -151,7 +151,7 @@ def counter(progress: Progress | None, total: int) -> Callable[[], None]:
         nonlocal done
         done += 1
         if progress:
-            progress("replicates", done, total)
+            progress(step, done, total)
 
     return advance
 
