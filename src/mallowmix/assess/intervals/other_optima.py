@@ -115,7 +115,7 @@ def with_other_optima(
         R of the result.
     """
     rows = np.arange(n_replicates) % len(others.phi)
-    repeated = Replicates(*(values[rows] for values in others))
+    repeated = Replicates(others.sigma[rows], others.phi[rows], others.share[rows])
     if draws is None:
         return repeated
     for values, other in zip(draws, repeated, strict=True):
