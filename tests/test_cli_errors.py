@@ -362,6 +362,11 @@ def test_ctrl_c_says_what_was_written(monkeypatch):
     assert done.exit_code == 130 and done.stderr.endswith(
         "Interrupted; good.m4 had been written already.\n"
     )
+    monkeypatch.setattr("mallowmix.cli.reproduce._write_report", stop)
+    done = CliRunner().invoke(app, ["reproduce", "footnote", "--quick", "-o", "kept"])
+    kept = Path("kept") / "footnote.csv"
+    assert done.stderr.endswith(f"Interrupted; {kept} had been written already.\n")
+    assert len(kept.read_text(encoding="utf-8").splitlines()) > 1
 
 
 @pytest.mark.slow

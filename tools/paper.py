@@ -2,9 +2,9 @@
 
 A piece is a command `mallowmix reproduce …`, which adds a row to its CSV file when it is computed,
 with a record of where it comes from. A piece that is not done after its hour is interrupted (it
-writes the record of its rows and its page) and takes its next turn after the others. What was
-computed is not computed again, also after a reboot: run the same command. It ends when all is
-done, when HOURS are over, or when no piece gets any further.
+writes the record of its rows) and takes its next turn after the others. What was computed is not
+computed again, also after a reboot: run the same command. It ends when all is done, when HOURS are
+over, or when no piece gets any further.
 """
 
 import argparse

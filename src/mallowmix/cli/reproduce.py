@@ -11,7 +11,7 @@ from mallowmix.cli.model_text import new_table
 from mallowmix.cli.option_values import Jobs, Quiet, at_least
 from mallowmix.cli.outputs import try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
-from mallowmix.cli.shell import echo, keep_quiet, screen
+from mallowmix.cli.shell import echo, files_written, keep_quiet, screen
 from mallowmix.data.new_folder import make_folder
 from mallowmix.errors import OptionError, check_choice, did_you_choose
 from mallowmix.paper.registry import EXPERIMENTS
@@ -137,6 +137,8 @@ def run_experiment(
         try:
             for number, (task, row) in enumerate(zip(left, rows, strict=True), start=1):
                 append_row(path, row)
+                if not computed:
+                    files_written.append(path)  # Ctrl-C says that its rows are kept
                 computed.append(list(task.key))
                 if report:
                     report(name, number, len(left))

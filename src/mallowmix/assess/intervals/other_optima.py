@@ -4,8 +4,10 @@ A bootstrap begins at the model and stays at its optimum. Where another optimum 
 two halves of the people give different rankings, its intervals are too narrow: they say how sure a
 component is, given that it is the right one. So the components are learnt anew, with people
 weighted by exponential random numbers and from another initialisation each time, refined briefly,
-and matched to those of the model. The model itself is one more such draw. With n draws in all, a
-model that somebody else learns lies between the smallest and the largest with (n − 1) / (n + 1).
+and matched to those of the model. Rankings that were chosen to fit these weights make φ too small,
+so φ and α take a Newton step to the maximum for other weights, drawn independently. The model
+itself is one more such draw. With n draws in all, a model that somebody else learns lies between
+the smallest and the largest with (n − 1) / (n + 1).
 """
 
 import dataclasses
@@ -16,17 +18,19 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.assess.intervals.replicates import Replicates, many
+from mallowmix.assess.intervals.replicates import Replicates, many, replicate_weights
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import ThreadEngine
+from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.errors import MallowmixWarning
 from mallowmix.learn.spectral.estimator import fit_briefly
+from mallowmix.learn.spectral.user_scores import newton_step, phi_and_share, smooth_at
 from mallowmix.model.fitted_model import AnyModel, FittedModel
 from mallowmix.model.permutations import match_components
-from mallowmix.numerics.randomness import Step, child_seed, generator
+from mallowmix.numerics.randomness import Step, child_seed
 from mallowmix.typing import Array
 
 _LEAST = 19  # draws, whatever the level: a median of fewer says little
+_SWEEPS = 10  # behind a score: over thousands of people their noise is small beside v's
 
 
 def number_of_draws(level: float, n_replicates: int) -> int:
@@ -82,10 +86,11 @@ def other_optima(
 
     def one(r: int) -> tuple[NDArray[np.int32], Array, Array]:
         part, own = parts[r % len(parts)], child_seed(base, Step.RESTART, r)
-        u = generator(own, Step.REPLICATE_WEIGHTS).standard_exponential(part.n_users)
+        u, v = replicate_weights(2, part.n_users, seed=own)
         found = _learn(part, u, model.n_components, own)
+        phi, share = _stepped(found, part, v, own)
         order = match_components(found.sigma, model.sigma).found
-        return found.sigma[order], found.phi[order], found.share[order]
+        return found.sigma[order], phi[order], share[order]
 
     draws = [(model.sigma, model.phi, model.share), *many(one, range(n_draws - 1), n_jobs, advance)]
     return Replicates(*(np.array(values) for values in zip(*draws, strict=True)))
@@ -96,6 +101,14 @@ def _learn(part: Comparisons, u: Array, K: int, seed: int) -> FittedModel:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MallowmixWarning)  # said of all people already
         return fit_briefly(weighted, K, seed=seed, engine=ThreadEngine(1))
+
+
+def _stepped(model: FittedModel, part: Comparisons, v: Array, seed: int) -> tuple[Array, Array]:
+    """(K,) φ and shares after a Newton step for people weighted by v."""
+    blocks, engine = make_blocks(part), ThreadEngine(1)
+    at = smooth_at(model.sigma, model.phi, model.alpha, blocks, engine, sweeps=_SWEEPS, seed=seed)
+    phi, share = phi_and_share(newton_step(at, (part.user_weight * v) @ at.scores)[None])
+    return phi[0], share[0]
 
 
 def with_other_optima(
