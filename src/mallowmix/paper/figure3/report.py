@@ -82,9 +82,9 @@ _AFTER = """\
   distances and without rarely seen rows (`min_count` .2).
 - The paper says that the error of its method goes to 0 for φ ≤ .2 and to a small number above 0
   for φ = .5. What we see of that method is errors above a tenth at these numbers of people,
-  whatever φ. The default method comes near the oracle on random references, and from a thousand
-  people on also on the MovieLens ones, which are more alike; with 300 people it mixes some of
-  those up.
+  whatever φ. The default method comes near the oracle on random references and on those from PMF,
+  and with more people also on the MovieLens ones, which are more alike; with 300 people it mixes
+  some of those up.
 """
 
 
@@ -96,26 +96,38 @@ def _paint(figure: Any, rows: list[TextRow]) -> None:
     for axes, kind in zip(panels, kinds, strict=True):
         for number, phi in enumerate(phis):
             mine = [row for row in rows if (row["references"], float(row["phi"])) == (kind, phi)]
-            _plot_methods(axes, mine, phi, _COLOURS[number % 4])
+            _plot_methods(axes, mine, _COLOURS[number % 4])
         title = f"{_REFERENCES_WORDS[kind]} references"
         axes.set(title=title, xscale="log", yscale="log", xlabel="people M")
         axes.set(ylim=(_LEAST_DRAWN / 1.5, 1))
         axes.grid(alpha=0.3)
+        _tick_sizes(axes, rows)
     panels[0].set_ylabel("fraction of discordant pairs (0 is drawn at the bottom)")
-    handles = {
-        label: handle
-        for axes in panels
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-    }
-    panels[-1].legend(handles.values(), handles.keys(), frameon=False, fontsize="x-small")
+    _explain(figure, panels[0], phis)
 
 
-def _plot_methods(axes: Any, rows: list[TextRow], phi: float, colour: str) -> None:
-    """A line for each method."""
+def _tick_sizes(axes: Any, rows: list[TextRow]) -> None:
+    """The numbers of people that were run, as they are."""
+    sizes = sorted({int(row["users"]) for row in rows})
+    axes.set_xticks(sizes, [f"{n:,}" for n in sizes], fontsize="small")
+    axes.minorticks_off()
+
+
+def _explain(figure: Any, axes: Any, phis: list[float]) -> None:
+    """Below the panels: what lines and colours mean."""
+    grey = {"color": "0.3"}
     for method, words in _METHOD_WORDS.items():
+        axes.plot([], [], _STYLES[method], label=words, **grey)
+    for number, phi in enumerate(phis):
+        axes.plot([], [], "-", linewidth=4, color=_COLOURS[number % 4], label=f"φ = {phi:g}")
+    figure.legend(loc="outside lower center", ncols=len(_METHOD_WORDS) + len(phis), frameon=False)
+
+
+def _plot_methods(axes: Any, rows: list[TextRow], colour: str) -> None:
+    """A line for each method."""
+    for method in _METHOD_WORDS:
         sizes = sorted({int(row["users"]) for row in rows if row["method"] == method})
         means = [_mean([row for row in rows if int(row["users"]) == n], method) for n in sizes]
         if sizes:
             errors = np.maximum(np.array(means, np.float64), _LEAST_DRAWN)
-            label = f"{words}, φ = {phi:g}"
-            axes.plot(sizes, errors, _STYLES[method], color=colour, label=label)
+            axes.plot(sizes, errors, _STYLES[method], color=colour)
