@@ -1,5 +1,6 @@
 """Intervals of unstable components: over models of other people from other initialisations."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -136,3 +137,5 @@ def test_the_command_says_it(stable, votes, tmp_path):
     file.write_text("\n".join(lines), encoding="utf-8")
     said, _ = run("intervals", model, file, "--n-replicates", 20)
     assert "are unstable: their intervals" in " ".join(said.split())
+    said, _ = run("intervals", model, file, "--n-replicates", 20, "--json")
+    assert json.loads(said)["unstable"] == [1, 2, 3]

@@ -87,7 +87,13 @@ def intervals_command(
     if json:
         rows = [_plain(row) for row in found.table()]
         echo_json(
-            {"level": level, "n_replicates": n_replicates, "intervals": rows, "notes": found.notes}
+            {
+                "level": level,
+                "n_replicates": n_replicates,
+                "intervals": rows,
+                "unstable": list(found.unstable),
+                "notes": found.notes,
+            }
         )
     elif not quiet:
         _print_result(found, level, n_top or TOP)
