@@ -102,7 +102,8 @@ _JSON = {
     ),
     "`intervals`": (
         "`level`, `n_replicates`, `notes` (a sentence where an estimate lies outside its "
-        "interval), `unstable` (the components, from 1, whose intervals are over other models) and `intervals`, each with `quantity` (share, phi or position), `component`, "
+        "interval), `unstable` (the components, from 1, whose intervals are over other "
+        "models) and `intervals`, each with `quantity` (share, phi or position), `component`, "
         "`item` (null but for positions), `estimate`, `low`, `high`, and the `name` of a named "
         "component"
     ),
