@@ -129,12 +129,33 @@ def test_the_number_of_components_is_the_same_for_every_seed(votes):
     assert first.n_components == second.n_components == mm.choose_k(votes).k
 
 
+def write(votes, file):
+    names = (each.tolist() for each in (votes.users, votes.items, votes.items))
+    codes = (votes.user, votes.winner, votes.loser)
+    columns = [[kind[n] for n in code] for kind, code in zip(names, codes, strict=True)]
+    rows = zip(*columns, votes.weight.astype(int), strict=True)
+    lines = ["user,winner,loser,weight", *(",".join(map(str, row)) for row in rows)]
+    file.write_text("\n".join(lines), encoding="utf-8")
+
+
+def test_samples_of_many_people_and_votes_on_disk(stable, votes, tmp_path, monkeypatch):
+    """The same from disk; of many people, models of samples of them."""
+    write(votes, tmp_path / "votes.csv")
+    model, data = called_unstable(stable, 1, 3), mm.read_comparisons(tmp_path / "votes.csv")
+    stored = mm.store_comparisons(tmp_path / "votes.csv", tmp_path / "stored")
+    whole = mm.intervals(model, data, 20)
+    assert whole.table() == mm.intervals(model, stored, 20).table()
+    monkeypatch.setattr("mallowmix.assess.intervals.little_bootstraps.LEAST", 20)
+    monkeypatch.setattr("mallowmix.assess.intervals.little_bootstraps.FEWEST", 200)
+    sampled = mm.intervals(model, data, 20)
+    assert sampled.table() == mm.intervals(model, stored, 20).table()
+    assert sampled.unstable == (1, 3) and sampled.table() != whole.table()
+
+
 def test_the_command_says_it(stable, votes, tmp_path):
     model, file = tmp_path / "model.m4", tmp_path / "votes.csv"
     mm.save(called_unstable(stable, 1, 2, 3), model)
-    rows = zip(votes.user, votes.items[votes.winner], votes.items[votes.loser], strict=True)
-    lines = ["user,winner,loser", *(",".join(map(str, row)) for row in rows)]
-    file.write_text("\n".join(lines), encoding="utf-8")
+    write(votes, file)
     said, _ = run("intervals", model, file, "--n-replicates", 20)
     assert "are unstable: their intervals" in " ".join(said.split())
     said, _ = run("intervals", model, file, "--n-replicates", 20, "--json")
