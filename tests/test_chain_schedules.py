@@ -16,8 +16,8 @@ KEY = np.uint64(7)
 TEN = MallowsComponents(np.tile(np.arange(5), (2, 1)), np.array([0.5, 0.5]))  # ten positions
 
 
-def cycles(monkeypatch, moved, **limits):
-    """The gains of all cycles, where so many positions move in each."""
+def cycles(monkeypatch, moved, noise=np.inf, **limits):
+    """The gains of all cycles, where so many positions move in each; and so much noise is left."""
     gains, left, shown = [], iter(moved), []
 
     class Run:
@@ -29,6 +29,13 @@ def cycles(monkeypatch, moved, **limits):
         def cycle(self, gain):
             gains.append(gain)
             return next(left)
+
+        def noise(self, gain):
+            assert gain == gains[-1]
+            return noise if np.isscalar(noise) else noise[len(gains) - 1]
+
+        def outcome(self, moved):
+            return em.MonteCarlo(TEN, np.ones(2), [], moved)
 
     monkeypatch.setattr(em, "_Run", Run)
     least = {"min_burn_in": 1, "max_burn_in": 6, "min_average": 1, "max_average": 9}
@@ -75,6 +82,22 @@ def test_averaging_ends_where_rankings_move_by_chance_alone(monkeypatch):
     assert len(cycles(monkeypatch, steady, **limits | {"min_average": 10})[1]) == 10
     assert em._by_chance([9, 4, 4, 4, 4, 4, 4, 4, 4]) and em._by_chance([9, *[10] * 4, *[9] * 4])
     assert not em._by_chance([4] * 8) and not em._by_chance([9, *[10] * 4, 9, 9, 9, 8])
+
+
+def test_it_ends_wherever_draws_leave_little_to_chance(monkeypatch):
+    moving, limits = [9] * 20, {"min_burn_in": 6, "min_average": 9, "tol": 0.5}
+    assert cycles(monkeypatch, moving, [9, 0.6, 0.5, 0], **limits) == ([1.0] * 3, [])
+    late = [9.0] * 8 + [0.4]
+    assert cycles(monkeypatch, moving, late, **limits)[1] == pytest.approx([1, 1 / 2, 1 / 3])
+    assert len(cycles(monkeypatch, moving, 0.6, **limits)[1]) == 9
+
+
+def test_noise_is_what_a_cycle_gained_a_position_in_units_of_its_weight():
+    run = object.__new__(em._Run)
+    run.components, run.gained, run.passes = TEN, 3.0, em.DISCARDED + 1
+    assert run.noise(1.0) == pytest.approx(0.3) and run.noise(0.25) == pytest.approx(1.2)
+    run.passes = em.DISCARDED  # α is not estimated yet
+    assert run.noise(1.0) == np.inf
 
 
 def test_random_signs_have_the_weight_as_their_variance():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from mallowmix.learn.spectral.component_search import search_components
+from mallowmix.learn.spectral.component_search import search_components, search_with_gain
 from mallowmix.learn.spectral.insertion_search import insert_by_gap
 from mallowmix.learn.spectral.likelihood_tables import (
     NODES,
@@ -93,6 +93,22 @@ def test_polish_never_lowers_the_tabulated_likelihood(told, seed, phi):
             likelihood(gap_sums(tables[k], c.sigma[k]), c.phi[k]) for c in (before, after, again)
         ]
         assert values[0] <= values[1] + 1e-6 and values[1] <= values[2] + 1e-6
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=20)
+def test_a_search_says_what_it_gained(told, seed):
+    _, tables = told
+    random = np.random.default_rng(seed)
+    sigma = np.array([random.permutation(12) for _ in range(3)], np.int32)
+    before = MallowsComponents(sigma, random.uniform(0.1, 0.9, 3))
+    after, gain = search_with_gain(tables, before, which=[0, 2])
+    by_definition = sum(
+        likelihood(gap_sums(tables[k], c.sigma[k]), c.phi[k]) * sign
+        for k in (0, 2)
+        for c, sign in ((after, 1), (before, -1))
+    )
+    assert gain == pytest.approx(by_definition) and gain > 0
 
 
 def test_only_the_components_asked_for_move(told):

@@ -40,6 +40,7 @@ from mallowmix.learn.spectral.user_sample import sample_blocks, sample_users, sa
 from mallowmix.learn.spectral.user_scores import Smooth
 from mallowmix.model.mallows import gap_probabilities
 from mallowmix.numerics.dirichlet import dirichlet_moments
+from mallowmix.numerics.randomness import Step, child_seed
 from planted import planted
 
 BETA = np.array([[0.9, 0.2], [0.3, 0.6], [0.5, 0.95]])
@@ -338,15 +339,53 @@ def test_passes_over_all_users_move_a_part_of_the_components_each(mixed, n_passe
     monkeypatch.setattr(
         large_data, "_converged", lambda sample, found, *rest: found._replace(moved=rest[-1])
     )
+    passed = []
+
+    def phi_of_all(whole, drawn_by, outcome, *_):
+        passed.append((float(whole[0, 0, 0]), drawn_by))
+        return np.full(K, 0.25)
+
+    monkeypatch.setattr(large_data, "_phi_of_all", phi_of_all)
     first = MonteCarlo(turned, np.ones(K), [SimpleNamespace(theta=theta)], [])
     engine = SimpleNamespace(n_jobs=1)
     found, distances = large_data.learn_from_all_users([], [], first, engine)
     assert seen[:-2] == [(3.0, list(range(i, K, n_passes))) for i in range(n_passes)]
     assert seen[-2:] == [(1.0, None), (2.0, None)] and len(set(seeds)) == n_passes
     assert distances.tolist() == [1.0] * K  # one half says the reverse of the other
-    assert found.components is components
+    assert found.components.sigma is components.sigma and (found.components.phi == 0.25).all()
+    # φ is that of the last pass, in which θ were drawn by what the pass before it found
+    assert passed == [(3.0, turned if n_passes == 1 else components)]
     # the first search turns every ranking round, which leaves the middle item where it was
     assert found.moved == [K * (Q - 1)] + [0] * (n_passes - 1)
+
+
+def test_phi_of_all_users_is_corrected_by_what_the_sample_shows(monkeypatch):
+    """By the mean difference of logits, within bounds; the sample's pass has draws of its own."""
+    K, Q, seeds = 2, 3, []
+    sigma = np.tile(np.arange(Q, dtype=np.int32), (K, 1))
+    drawn_by = MallowsComponents(sigma, np.full(K, 0.9))
+    outcome = MonteCarlo(MallowsComponents(sigma, np.array([0.3, 0.0])), np.ones(K), [], [])
+    phi = {1.0: np.array([0.4, 0.5]), 5.0: np.array([0.2, 1e-9])}
+
+    def tables(blocks, components, alpha, engine, *, seed):
+        assert blocks == ["sample"] and components is drawn_by and alpha is outcome.alpha
+        seeds.append(seed)
+        return np.concatenate([np.full((K, Q, 2), 2.0), np.full((K, Q, 2), 3.0)], axis=1)
+
+    def best(found, components):
+        assert found.shape == (K, Q, 2)
+        return components._replace(phi=phi[float(found[0, 0, 0])])
+
+    monkeypatch.setattr(large_data, "tabulate_all_users", tables)
+    monkeypatch.setattr(large_data, "with_best_phi", best)
+    whole = np.ones((K, Q, 2), np.float32)
+    found = large_data._phi_of_all(whole, drawn_by, outcome, ["sample"], None, 7)
+    # 1e-9 and 0 are both the least φ, so that the second component shows no difference
+    off = 0.5 * (np.log(0.3 / 0.7) - np.log(0.2 / 0.8))
+    by_definition = 1 / (1 + np.exp(-(np.log([0.4 / 0.6, 1.0]) + off)))
+    assert found == pytest.approx(by_definition)
+    passes = [child_seed(7, Step.ALL_USERS_PASS, i) for i in range(3)]
+    assert len({*passes, *seeds}) == 4
 
 
 def test_scores_of_all_users_are_summed_in_two_passes(monkeypatch):

@@ -28,13 +28,14 @@ from mallowmix.infer.user_results import Predictions
 from mallowmix.learn.rankings.rankings_em import _m_step
 from mallowmix.learn.rankings.rankings_pass import RankingsSums
 from mallowmix.learn.spectral import estimator, refinement
-from mallowmix.learn.spectral.fit_state import new_fit_state
+from mallowmix.learn.spectral.fit_state import new_fit_state, some_of
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.utilities.utilities_em import _next
 from mallowmix.learn.utilities.utilities_pass import UtilitiesParameters, UtilitiesSums
 from mallowmix.model.fit_options import SpectralOptions
 from mallowmix.model.fit_report import SpectralTrace
 from mallowmix.model.rankings_model import RankingsModel
+from mallowmix.numerics.randomness import Step
 from planted import blocks_of, error, planted
 
 
@@ -144,9 +145,29 @@ def test_a_subspace_that_has_not_converged_is_noted_where_nothing_follows(
         return found(*given, **named)._replace(converged=converged)
 
     monkeypatch.setattr(estimator, "leading_subspace", made)
-    initialisations = estimator._initialise(state, 2, "spa", both=both)
+    initialisations = estimator._initialise(state, state, 2, "spa", both=both)
     assert len(initialisations) == 1 + both
     assert len(state.notes) == (not converged and not both)
+
+
+def test_the_subspace_of_all_users_begins_at_that_of_the_first(monkeypatch):
+    """It takes fewer passes so, and ends where it would from random vectors."""
+    votes = planted(12, 3, seed=1).sample(900, 40, seed=1).comparisons
+    state = new_fit_state(votes, *blocks_of(votes), 0, None)
+    early = some_of(state, 6000, Step.EARLY_USERS)
+    assert early is not state
+    alone, passes = estimator._subspace(state, 3), []
+    found = estimator.leading_subspace
+
+    def made(A, *given, **named):
+        passes.append(found(A, *given, **named))
+        return passes[-1]
+
+    monkeypatch.setattr(estimator, "leading_subspace", made)
+    estimator._initialise(state, early, 3, "spa", both=True)
+    assert state.subspace is early.subspace is passes[1] and early.trace == state.trace
+    assert passes[1].passes < alone.passes
+    assert passes[1].values[:2] == pytest.approx(alone.values[:2], rel=0.01)
 
 
 def test_points_of_a_prior_come_from_everyone_with_a_comparison():

@@ -4,6 +4,7 @@ EM stops too early, since expected counts favour the current σ; the direct like
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,27 @@ from mallowmix.learn.spectral.likelihood_tables import (
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.model.dispersion import best_phi
 from mallowmix.model.permutations import order_of, sigma_of
+
+
+class Searched(NamedTuple):
+    """Where a search ended.
+
+    Attributes
+    ----------
+    components : MallowsComponents
+        All components, moved or not.
+    gain : float
+        By how much their tabulated log-likelihood rose, in nats.
+    """
+
+    components: MallowsComponents
+    gain: float
+
+
+class _Polished(NamedTuple):
+    sigma: NDArray[np.int32]
+    phi: float
+    gain: float
 
 
 def search_components(
@@ -53,11 +75,35 @@ def search_components(
     MallowsComponents
         All components, moved or not.
     """
+    return search_with_gain(
+        tables, components, which=which, enough=enough, n_jobs=n_jobs
+    ).components
+
+
+def search_with_gain(
+    tables: Tables,
+    components: MallowsComponents,
+    *,
+    which: Iterable[int] | None = None,
+    enough: float = 0.0,
+    n_jobs: int = 1,
+) -> Searched:
+    """The same search, with what it gained.
+
+    Parameters
+    ----------
+    tables, components, which, enough, n_jobs
+        As in `search_components`.
+
+    Returns
+    -------
+    Searched
+    """
     chosen = list(range(len(tables)) if which is None else which)
     Q, unused = components.sigma.shape[1], list[NDArray[np.float32]]()
     longest = max((gap_reach(Q, float(components.phi[k])) for k in chosen), default=0)
 
-    def polish(k: int) -> tuple[NDArray[np.int32], float]:
+    def polish(k: int) -> _Polished:
         # memory goes from component to component; there are as many pieces as threads
         memory = unused.pop() if unused else np.empty(Q * Q * (2 * longest + 1), np.float32)
         found = _polish(tables[k], components.sigma[k], float(components.phi[k]), enough, memory)
@@ -66,9 +112,17 @@ def search_components(
 
     found = parallel_map(polish, chosen, n_jobs)
     sigma, phi = components.sigma.copy(), components.phi.copy()
-    for k, (sigma_k, phi_k) in zip(chosen, found, strict=True):
-        sigma[k], phi[k] = sigma_k, phi_k
-    return MallowsComponents(sigma, phi)
+    for k, polished in zip(chosen, found, strict=True):
+        sigma[k], phi[k] = polished.sigma, polished.phi
+    return Searched(MallowsComponents(sigma, phi), sum(polished.gain for polished in found))
+
+
+def with_best_phi(tables: Tables, components: MallowsComponents) -> MallowsComponents:
+    """The same rankings with the φ that maximise their tabulated likelihood."""
+    sums = (gap_sums(table, sigma) for table, sigma in zip(tables, components.sigma, strict=True))
+    return MallowsComponents(
+        components.sigma, np.array([best_phi(*likelihood_by_phi(each)) for each in sums])
+    )
 
 
 def _polish(
@@ -77,15 +131,19 @@ def _polish(
     phi: float,
     enough: float,
     memory: NDArray[np.float32],
-) -> tuple[NDArray[np.int32], float]:
+) -> _Polished:
     Q, order = len(old), order_of(old)
     # the search numbers items by their positions: neighbours then lie side by side in memory
     first = np.arange(Q, dtype=np.int32)
     values = by_gap(table, Q, phi, numbers=old, memory=memory)
     new = sigma_of(order[insert_by_gap(values, first, turns=old, enough=enough)])
     before, after = gap_sums(table, old), gap_sums(table, new)
-    better = likelihood(after, phi) >= likelihood(before, phi)  # gains were float32
-    sigma, sums = (new, after) if better else (old, before)
+    start, end = likelihood(before, phi), likelihood(after, phi)
+    # gains were float32
+    sigma, sums, value = (new, after, end) if end >= start else (old, before, start)
     # interpolated between grid points: used where it is no worse than the old
     guess = best_phi(*likelihood_by_phi(sums))
-    return sigma, guess if likelihood(sums, guess) >= likelihood(sums, phi) else phi
+    best = likelihood(sums, guess)
+    if best >= value:
+        return _Polished(sigma, guess, best - start)
+    return _Polished(sigma, phi, value - start)

@@ -31,6 +31,7 @@ from mallowmix.learn.spectral.signed_moment import (
     count_pairs,
     leading_subspace,
 )
+from mallowmix.learn.spectral.subspace import Subspace
 from mallowmix.learn.spectral.variational_em import Variational
 from mallowmix.model.dispersion import phi_of_counts
 from mallowmix.model.fit_options import SpectralOptions
@@ -92,14 +93,14 @@ def fit_spectral(
     sampled = state.trace.sampled_share < 1
     K = _checked_count(state, n_components)
     both = settings.refine != "none"
-    initialisations = _initialise(state, K, settings.corners, both=both)
+    early = early_users(state)
+    initialisations = _initialise(state, early, K, settings.corners, both=both)
     if settings.refine == "none":
         first = initialisations[0]
         return as_model(first.components, first.alpha, comparisons, state, settings)
     if settings.refine == "short" and K > 1:  # one ranking is one search
         best = _better(state, initialisations)
         return as_model(best.components, best.alpha, comparisons, state, settings)
-    early = early_users(state)
     best = _better(early, initialisations)
     state.trace = early.trace
     # the comparisons of rankings depend on each other: their spectrum only bounds the number
@@ -134,7 +135,9 @@ def fit_briefly(
     FittedModel
     """
     state = new_fit_state(comparisons, make_blocks(comparisons), engine, seed, None)
-    initialisations = _initialise(state, _checked_count(state, n_components), "spa", both=True)
+    initialisations = _initialise(
+        state, state, _checked_count(state, n_components), "spa", both=True
+    )
     outcome = refine_briefly(state, _better(state, initialisations))
     return as_model(outcome.components, outcome.alpha, comparisons, state, SpectralOptions())
 
@@ -151,13 +154,15 @@ def _checked_count(state: FitState, n_components: int) -> int:
     return n_components
 
 
-def _initialise(state: FitState, K: int, corners: str, *, both: bool) -> list[Initialisation]:
+def _initialise(
+    state: FitState, early: FitState, K: int, corners: str, *, both: bool
+) -> list[Initialisation]:
     """Steps 1 to 3: the subspace, and initialisations from pairs and from users."""
     if K == 1:
         return [_single(state)]
     state.show("spectrum", 0, 1)
-    A = SignedMoment(state.blocks, state.pairs, state.engine)
-    subspace = state.subspace = leading_subspace(A, K - 1, extra=_EXTRA, seed=state.seed)
+    start = None if early is state else _subspace(early, K).vectors
+    subspace = state.subspace = early.subspace = _subspace(state, K, start)
     state.trace = replace(
         state.trace, spectrum=tuple(subspace.values.tolist()), subspace_passes=subspace.passes
     )
@@ -171,12 +176,18 @@ def _initialise(state: FitState, K: int, corners: str, *, both: bool) -> list[In
         embedding, state.pairs, state.n_items, corners=corners, seed=state.seed
     )
     state.show("spectrum", 1, 1)
+    early.trace = state.trace
     if not both:
         return [first]
     second = initialise_from_users(
         state.blocks, subspace, state.pairs, K - 1, state.engine, seed=state.seed
     )
     return [first, second]
+
+
+def _subspace(state: FitState, K: int, start: Array | None = None) -> Subspace:
+    A = SignedMoment(state.blocks, state.pairs, state.engine)
+    return leading_subspace(A, K - 1, extra=_EXTRA, seed=state.seed, start=start)
 
 
 def _single(state: FitState) -> Initialisation:

@@ -3,8 +3,8 @@
 A sample of a few million comparisons leaves the rankings nearly right, and determines φ and α well
 enough. What more users add is the order of neighbours. So the θ of each user is drawn once, from a
 new initialisation, and the direct likelihood tabulated in the same step: no state of a user is
-stored, and a shard returns two tables alone (users of even and of odd number). φ and α then
-converge on the sample.
+stored, and a shard returns two tables alone (users of even and of odd number). α then converges on
+the sample, and φ is that of all users.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from mallowmix.engine import Block, Engine, Shard, make_shards, reduce_step
 from mallowmix.engine.blocks import TOGETHER, StoredBlock
-from mallowmix.learn.spectral.component_search import search_components
+from mallowmix.learn.spectral.component_search import search_components, with_best_phi
 from mallowmix.learn.spectral.gibbs_sweep import sweep_users
-from mallowmix.learn.spectral.likelihood_tables import N_NODES, tabulate
+from mallowmix.learn.spectral.likelihood_tables import N_NODES, Tables, tabulate
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, groups, monte_carlo_em
 from mallowmix.learn.spectral.pair_rows import by_pair
@@ -28,6 +29,7 @@ from mallowmix.typing import Array, Progress
 
 SWEEPS = 10  # from a new initialisation; after four, users still look too mixed
 _MOST_PASSES = 3
+_PHI_BOUNDS = (1e-4, 1 - 1e-4)  # within which logit φ is computed
 
 
 class AllUsers(NamedTuple):
@@ -65,8 +67,9 @@ def learn_from_all_users(
     components, K = found.components, len(found.alpha)
     theta = np.concatenate([chain.theta for chain in found.chains])
     n_passes = min(groups(float(np.sum(theta**2)), len(theta), K), _MOST_PASSES)
-    moved = []
+    moved, drawn_by, whole = [], components, np.empty(0, np.float32)
     for i in range(n_passes):
+        drawn_by = components
         halves = tabulate_all_users(
             all_blocks,
             components,
@@ -75,8 +78,7 @@ def learn_from_all_users(
             seed=child_seed(seed, Step.ALL_USERS_PASS, i),
             progress=_pass_progress(progress, i, n_passes),
         )
-        P = halves.shape[1] // 2
-        whole = (halves[:, :P] + halves[:, P:]).astype(np.float32)
+        whole = _both(halves)
         new = search_components(
             whole, components, which=range(i, K, n_passes), n_jobs=engine.n_jobs
         )
@@ -84,18 +86,54 @@ def learn_from_all_users(
         components = new
     ends = [
         search_components(half.astype(np.float32), components, n_jobs=engine.n_jobs).sigma
-        for half in (halves[:, :P], halves[:, P:])
+        for half in np.split(halves, 2, axis=1)
     ]
     distances = np.array([kendall(a, b) for a, b in zip(*ends, strict=True)])
-    return AllUsers(
-        _converged(sample, found._replace(components=components), engine, seed, moved), distances
+    outcome = _converged(sample, found._replace(components=components), engine, seed, moved)
+    phi = _phi_of_all(whole, drawn_by, outcome, sample, engine, seed)
+    return AllUsers(outcome._replace(components=components._replace(phi=phi)), distances)
+
+
+def _phi_of_all(
+    whole: Tables,
+    drawn_by: MallowsComponents,
+    outcome: MonteCarlo,
+    sample: list[Block],
+    engine: Engine,
+    seed: int,
+) -> Array:
+    """φ from the last pass over all users, less what such a pass is off by.
+
+    A draw from a new initialisation leaves users a little too mixed, which is much beside the
+    standard error of φ from all users. How much, the sample shows: there φ has converged, and the
+    same pass over it gives another. The difference, a mean over components, has little noise, since
+    the users of both are the same.
+    """
+    halves = tabulate_all_users(
+        sample,
+        drawn_by,
+        outcome.alpha,
+        engine,
+        seed=child_seed(seed, Step.ALL_USERS_PASS, _MOST_PASSES),
     )
+    of_all, of_sample = (
+        logit(np.clip(with_best_phi(tables, outcome.components).phi, *_PHI_BOUNDS))
+        for tables in (whole, _both(halves))
+    )
+    converged = logit(np.clip(outcome.components.phi, *_PHI_BOUNDS))
+    return np.asarray(expit(of_all + np.mean(converged - of_sample)), np.float64)
+
+
+def _both(halves: Array) -> Tables:
+    """(K, P, nodes) the tables of users of even and of odd number together."""
+    P = halves.shape[1] // 2
+    return (halves[:, :P] + halves[:, P:]).astype(np.float32)
 
 
 def _converged(
     sample: list[Block], found: MonteCarlo, engine: Engine, seed: int, moved: list[int]
 ) -> MonteCarlo:
-    """φ and α from the sample, with the rankings held fixed.
+    """φ and α of the sample, with the rankings held fixed.
 
     Few cycles were needed for its rankings: its chains have to run on before they are averaged.
     """

@@ -5,21 +5,14 @@ from typing import NamedTuple
 import numpy as np
 
 from mallowmix.engine import Block, Engine
-from mallowmix.learn.spectral.component_search import search_components
+from mallowmix.learn.spectral.component_search import search_with_gain, with_best_phi
 from mallowmix.learn.spectral.gibbs_sweep import MAX_TOKENS, gibbs_step, most_tokens
 from mallowmix.learn.spectral.gibbs_sweep import Chain as Chain
 from mallowmix.learn.spectral.gibbs_sweep import new_chains as new_chains
-from mallowmix.learn.spectral.likelihood_tables import (
-    Tables,
-    gap_sums,
-    likelihood_by_phi,
-    new_tables,
-    tabulate,
-)
+from mallowmix.learn.spectral.likelihood_tables import new_tables, tabulate
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
 from mallowmix.learn.spectral.pair_rows import by_pair
 from mallowmix.model import least_beta
-from mallowmix.model.dispersion import best_phi
 from mallowmix.numerics.dirichlet import polya_from_histogram
 from mallowmix.numerics.randomness import as_key
 from mallowmix.typing import Array, Progress
@@ -57,6 +50,7 @@ def monte_carlo_em(
     min_average: int = 8,
     max_average: int = 24,
     move_sigma: bool = True,
+    tol: float = 0.0,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> MonteCarlo:
@@ -67,7 +61,7 @@ def monte_carlo_em(
     the cycle before. Then the tables of successive draws are averaged (stochastic approximation,
     weights 1/(i+1), at least `LEAST_GAIN`), which removes the noise of single draws, until no more
     than one position in fifty moves or the rankings move by chance alone; sooner where none has
-    moved in two cycles.
+    moved in two cycles, or the draws have little to say (`tol`).
 
     Parameters
     ----------
@@ -89,6 +83,10 @@ def monte_carlo_em(
         Cycles of averaging; the least holds where rankings still move.
     move_sigma : bool
         Whether rankings move, or φ and α alone.
+    tol : float
+        It ends, whatever cycles it has had, where the noise of the draws is worth no more than so
+        many nats a position: what a cycle adds to the tabulated log-likelihood, divided by its
+        weight in the average. What the data leave open of a position is worth half a nat.
     seed : int
         Of the draws.
     progress : callable, optional
@@ -106,20 +104,22 @@ def monte_carlo_em(
     for cycle in range(max_burn_in):
         moved.append(run.cycle(gain=1.0))
         _show(progress, "burn in", cycle + 1, max_burn_in)
+        if run.noise(1.0) <= tol:
+            return run.outcome(moved)
         before = moved[max(0, cycle - 1)]
         stationary = moved[-1] < FEW_MOVED * n_positions and moved[-1] >= NO_FEWER * before
         if cycle + 1 >= min_burn_in and (moved[-1] == 0 or stationary):
             break
     for i in range(max_average):
-        moved.append(run.cycle(gain=max(1 / (i + 1), LEAST_GAIN)))
+        moved.append(run.cycle(gain=(gain := max(1 / (i + 1), LEAST_GAIN))))
         _show(progress, "averaging", i + 1, max_average)
         averaged = moved[-i - 1 :]
         if move_sigma and i + 1 >= STILL and not any(averaged[-STILL:]):
             break
         done = moved[-1] <= CONVERGED * n_positions or _by_chance(averaged)
-        if i + 1 >= min_average and done:
+        if (i + 1 >= min_average and done) or run.noise(gain) <= tol:
             break
-    return MonteCarlo(run.components, run.alpha, run.chains, moved)
+    return run.outcome(moved)
 
 
 def _by_chance(moved: list[int]) -> bool:
@@ -156,10 +156,21 @@ class _Run:
         self.histogram = np.zeros((len(alpha) + 1, self.n_sizes))
         self.n_groups = 1
         self.move_sigma = True
+        self.gained = np.inf  # nats, by the searches of the last cycle
+
+    def outcome(self, moved: list[int]) -> MonteCarlo:
+        """The state at the end."""
+        return MonteCarlo(self.components, self.alpha, self.chains, moved)
+
+    def noise(self, gain: float) -> float:
+        """What the draws of the last cycle, of this weight, left to chance: nats a position."""
+        if self.passes <= DISCARDED:
+            return np.inf
+        return self.gained / gain / self.components.sigma.size
 
     def cycle(self, gain: float) -> int:
         """Move every component once, a group at a time; how many items changed position."""
-        moved = 0
+        moved, self.gained = 0, 0.0
         for group in range(n_groups := self.n_groups):
             beta = beta_table(self.components, least_beta.DIRECT_LIKELIHOOD)
             broadcast = (beta, self.alpha, self.sweeps, self.passes, self.key, self.n_sizes)
@@ -167,25 +178,27 @@ class _Run:
                 gibbs_step, self.blocks, broadcast, self.chains
             )
             self.passes += 1
-            self.histogram += gain * (histogram - self.histogram)
+            # the first draws depend on their initialisation, and make users look too mixed
+            part = gain if self.passes > DISCARDED + 1 else 1.0
+            self.histogram += part * (histogram - self.histogram)
             theta = np.concatenate([chain.theta for chain in self.chains])
             self.tables = tabulate(
                 self.pairs, beta, theta, self.tables, gain=gain, n_jobs=self.engine.n_jobs
             )
             which = range(group, len(self.alpha), n_groups)
             if self.move_sigma:
-                new = search_components(
+                new, gained = search_with_gain(
                     self.tables,
                     self.components,
                     which=which,
                     enough=SEARCHED,
                     n_jobs=self.engine.n_jobs,
                 )
+                self.gained += gained
             else:
-                new = _with_phi(self.tables, self.components)
+                new, self.gained = with_best_phi(self.tables, self.components), np.inf
             moved += int(np.count_nonzero(new.sigma != self.components.sigma))
             self.components = new
-            # the first draws depend on their initialisation, and would make users look too mixed
             if self.passes > DISCARDED:
                 self.alpha = polya_from_histogram(self.histogram, self.alpha)
             # Moving all components at once overshoots when users mix many: about two of those that
@@ -207,11 +220,3 @@ def groups(squares: float, n_users: float, n_components: int) -> int:
         K.
     """
     return int(np.clip(round(n_users / max(squares, 1e-300) / MOVE_TOGETHER), 1, n_components))
-
-
-def _with_phi(tables: Tables, components: MallowsComponents) -> MallowsComponents:
-    """The same rankings with the φ that maximise their tabulated likelihood."""
-    sums = (gap_sums(table, sigma) for table, sigma in zip(tables, components.sigma, strict=True))
-    return MallowsComponents(
-        components.sigma, np.array([best_phi(*likelihood_by_phi(each)) for each in sums])
-    )

@@ -31,7 +31,9 @@ _BRIEF = 3  # cycles to burn in (one more at most) and to average over
 _FIRST_PHI = 0.8  # refinement begins with a large φ: a small one would hold the rankings fixed
 _FEW_STEPS = 3  # of variational EM, before another initialisation is refined briefly
 EM_STEPS = 6  # of variational EM, before an initialisation is judged or refined
-_EARLY = 1_000_000  # comparisons for the first cycles of Monte-Carlo EM
+_INNER = 20  # fixed-point steps from even weights, until few users look too mixed
+_EARLY = 250_000  # comparisons for the first cycles of Monte-Carlo EM
+_TOL = 0.005  # nats a position by chance: a hundredth of what the data leave open
 
 
 def early_users(state: FitState) -> FitState:
@@ -199,6 +201,7 @@ def _cycles(state: FitState, first: Variational, min_burn_in: int) -> MonteCarlo
         _chains(state, first),
         state.engine,
         min_burn_in=min_burn_in,
+        tol=_TOL,
         seed=state.seed,
         progress=state.progress,
     )
@@ -213,7 +216,7 @@ def _chains(state: FitState, first: Variational) -> list[Chain]:
 def _with_weights(state: FitState, found: MonteCarlo) -> Variational:
     """The same components and prior, with the weights of these users."""
     table = beta_table(found.components, least_beta.EXPECTED_COUNTS)
-    _, gamma = expected_counts(state.blocks, table, found.alpha, state.engine)
+    _, gamma = expected_counts(state.blocks, table, found.alpha, state.engine, inner=_INNER)
     return Variational(found.components, found.alpha, gamma, [])
 
 

@@ -91,6 +91,8 @@ def expected_counts(
     alpha: Array,
     engine: Engine,
     gamma: list[Array] | None = None,
+    *,
+    inner: int = _INNER,
 ) -> tuple[Array, list[Array]]:
     """Expected counts of each ordered pair from each component, for any table of β.
 
@@ -106,6 +108,8 @@ def expected_counts(
         Where the pass runs.
     gamma : list of (users, K) arrays, optional
         Each block's γ to begin with.
+    inner : int
+        Fixed-point steps of γ.
 
     Returns
     -------
@@ -116,7 +120,7 @@ def expected_counts(
     """
     state: list[Any] = list(gamma) if gamma is not None else [None] * len(blocks)
     (counts, _, _), state = engine.reduce(
-        _e_step, blocks, (table.astype(np.float32), alpha, _INNER), state
+        _e_step, blocks, (table.astype(np.float32), alpha, inner), state
     )
     return counts, state
 
