@@ -51,7 +51,8 @@ def run_side_by_side(
     run = run or partial(run_for, stop=stop, environment={**os.environ, **_ONE_THREAD})
     folder.mkdir(parents=True, exist_ok=True)
     finish_all(folder)  # what a run that was cut off has left
-    waiting = [small for small in pieces if not _is_done(small, folder)]
+    done = {name: done_keys(folder, name) for name in {small.piece.experiment for small in pieces}}
+    waiting = [small for small in pieces if not small.keys <= done[small.piece.experiment]]
     turns = _Turns(folder, waiting, time.monotonic() + seconds, run)
     try:
         with ThreadPoolExecutor(n_jobs) as pool:

@@ -198,8 +198,8 @@ def run_experiment(
     quiet : bool
         Whether to print nothing.
     """
-    from mallowmix.paper.provenance import run_record
-    from mallowmix.paper.result_log import add_run, append_row, read_log
+    from mallowmix.paper.recorded_rows import RecordedRows
+    from mallowmix.paper.result_log import read_log
     from mallowmix.paper.row_selection import selected_tasks
 
     experiment = EXPERIMENTS[name].load()
@@ -211,23 +211,20 @@ def run_experiment(
     if not quiet and n_done:
         echo(f"{path} holds {n_done} of {len(tasks)} rows already.")
     options = {"experiment": name, "size": request.size, "n_seeds": request.n_seeds}
-    computed: list[list[str]] = []
+    kept = RecordedRows(path, options, range(request.n_seeds))
     with progress(hidden=quiet) as report:
         rows = experiment.rows(left, replace(request, progress=report))
         try:
             for number, (task, row) in enumerate(zip(left, rows, strict=True), start=1):
-                append_row(path, row)
-                if not computed:
+                kept.add(task.key, row)
+                if number == 1:
                     files_written.append(path)  # Ctrl-C says that its rows are kept
-                computed.append(list(task.key))
                 if report:
                     report(name, number, len(left))
                 elif not quiet:
                     echo(f"{number} of {len(left)}: {experiment.describe(row)}")
         finally:  # what is interrupted has its rows, and so their record
-            if computed:
-                seeds = range(request.n_seeds)
-                add_run(path, {"rows": computed, **run_record(options, seeds)})
+            kept.record()
     write_report(name, request, folder, quiet=quiet)
 
 
