@@ -1,4 +1,4 @@
-"""`mallowmix reproduce` where matplotlib is missing: rows and page; later the picture, from them."""
+"""`mallowmix reproduce` without matplotlib: rows and page; later the picture, from them."""
 
 import json
 import sys
