@@ -80,8 +80,10 @@ def test_pieces_are_dearest_first_and_share_what_is_dear():
 
 
 def test_the_first_that_ends_in_time_begins_and_the_cheapest_where_none_does():
+    """What is dearer than the whole time begins with it, or it never would."""
     waiting = [small(n, seconds=seconds) for n, seconds in enumerate((90.0, 60.0, 30.0))]
-    assert [next_piece(waiting, left) for left in (600, 70, 10)] == [0, 1, 2]
+    assert [next_piece(waiting, left, 600) for left in (600, 70, 10)] == [0, 1, 2]
+    assert [next_piece(waiting, left, 80) for left in (79, 65, 59)] == [0, 1, 2]
 
 
 def test_rows_are_gathered_while_they_come_whole_and_once(tmp_path):

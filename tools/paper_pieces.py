@@ -18,11 +18,20 @@ from mallowmix.paper.row_selection import RowSelection, selected_tasks
 
 _N_SEEDS = {"table1": 3, "fig3": 3}  # of others that have several, the default
 _OTHER_SECONDS = 300.0  # a piece of an experiment that nobody timed
-# Figure 3, for a thousand people; the oracle begins at the fit, which is in its piece
-_FIT_SECONDS, _PAPER_SECONDS = 13.0, 20.0
-_PAPER_LEAST = 10.0
-# Figure 4, for each component
-_SYSTEM_SECONDS = {"M4": 60.0, "M4, Algorithms 1–4": 120.0, "TM, not rounded": 120.0}
+# Figure 3, by the number of people: the default fit, and the paper's method (from 4 million
+# comparisons on, both learn most from a sample); references from films take time in each process
+_FIT_SECONDS = {300: 10.0, 1000: 15.0, 3000: 20.0, 10_000: 70.0, 30_000: 50.0, 100_000: 130.0}
+_PAPER_SECONDS = {300: 10.0, 1000: 12.0, 3000: 15.0, 10_000: 30.0, 30_000: 35.0, 100_000: 70.0}
+_REFERENCES_SECONDS = {"movielens": 4.0, "pmf": 16.0, "random": 0.0}
+_ALIKE = 1.8  # fits of references from MovieLens, which are more alike, take so much longer
+# Figure 4, of each component: the systems that share a fit together, by the first of them
+_SYSTEM_SECONDS = {
+    "M4": 17.0,
+    "M4, Algorithms 1–4": 22.0,
+    "TM, not rounded": 8.0,
+    "mixed-membership BTL": 14.0,
+    "mixture of Mallows": 5.0,
+}
 
 
 class Piece(NamedTuple):
@@ -99,8 +108,8 @@ def _pieces_of(name: str, quick: bool) -> list[SmallPiece]:
     for selection in dict.fromkeys(_selection(name, task) for task in tasks):
         mine = selected_tasks(tasks, selection)
         keys = frozenset(task.key for task in mine)
-        seconds = sum(_seconds(name, task) for task in mine)
-        pieces.append(SmallPiece(Piece(name, (*about, *selection.options())), keys, seconds))
+        piece = Piece(name, (*about, *selection.options()))
+        pieces.append(SmallPiece(piece, keys, _seconds(name, mine[0])))
     return pieces
 
 
@@ -128,13 +137,14 @@ def _sharing(system: str) -> tuple[str, ...]:
     return next((group for group in groups if system in group), (system,))
 
 
-def _seconds(name: str, task: Any) -> float:
-    """What a row is expected to take on one core."""
+def _seconds(name: str, first: Any) -> float:
+    """What the piece that begins with a task is expected to take on one core."""
     if name == "fig3":
-        thousands = task.users / 1000
-        if task.method.startswith("paper"):
-            return _PAPER_LEAST + _PAPER_SECONDS * thousands
-        return _FIT_SECONDS * thousands if task.method == "full" else thousands
+        references = _REFERENCES_SECONDS[first.references]
+        if first.method.startswith("paper"):
+            return references + _PAPER_SECONDS[first.users]
+        alike = _ALIKE if first.references == "movielens" else 1.0
+        return references + alike * _FIT_SECONDS[first.users]
     if name == "fig4":
-        return _SYSTEM_SECONDS.get(task.system, 20.0) * task.k
+        return 20.0 + _SYSTEM_SECONDS.get(first.system, 0.0) * first.k
     return _OTHER_SECONDS

@@ -14,6 +14,7 @@ from tools.paper_pieces import SmallPiece
 from tools.timed_command import run_for
 
 _GATHER_SECONDS = 2.0
+_BEGINNING = 0.9  # of the whole time is left: what is dearer than all of it begins now or never
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOWMIX_N_JOBS": "1"}
 
 Run = Callable[[list[str], float], int | None]
@@ -53,7 +54,7 @@ def run_side_by_side(
     finish_all(folder)  # what a run that was cut off has left
     done = {name: done_keys(folder, name) for name in {small.piece.experiment for small in pieces}}
     waiting = [small for small in pieces if not small.keys <= done[small.piece.experiment]]
-    turns = _Turns(folder, waiting, time.monotonic() + seconds, run)
+    turns = _Turns(folder, waiting, time.monotonic() + seconds, seconds, run)
     try:
         with ThreadPoolExecutor(n_jobs) as pool:
             try:
@@ -73,6 +74,7 @@ class _Turns:
     folder: Path
     waiting: list[SmallPiece]
     end: float
+    seconds: float
     run: Run
     running: dict[Future[int | None], tuple[SmallPiece, Path]] = field(default_factory=dict)
     unfinished: list[SmallPiece] = field(default_factory=list)
@@ -93,7 +95,7 @@ class _Turns:
 
     def _begin(self, pool: ThreadPoolExecutor) -> None:
         left = self._left()
-        small = self.waiting.pop(next_piece(self.waiting, left))
+        small = self.waiting.pop(next_piece(self.waiting, left, self.seconds))
         own = begin(self.folder, small.piece.experiment, small.piece.slug)
         self.running[pool.submit(self.run, small.piece.command(own), left)] = small, own
 
@@ -106,17 +108,27 @@ class _Turns:
             self.unfinished.append(small)
 
 
-def next_piece(waiting: Sequence[SmallPiece], seconds: float) -> int:
+def next_piece(waiting: Sequence[SmallPiece], left: float, seconds: float) -> int:
     """The number of the first piece that is expected to end in time; the last where none is.
+
+    One that takes longer than the whole time begins with it: it may be quicker than expected.
+
+    Parameters
+    ----------
+    waiting : sequence of SmallPiece
+        Dearest first.
+    left, seconds : float
+        The time that is left, and that of the whole run.
 
     Examples
     --------
     >>> from tools.paper_pieces import Piece
-    >>> pieces = [SmallPiece(Piece("a"), frozenset(), seconds) for seconds in (90, 60, 30)]
-    >>> next_piece(pieces, 600), next_piece(pieces, 70), next_piece(pieces, 10)
-    (0, 1, 2)
+    >>> pieces = [SmallPiece(Piece("a"), frozenset(), seconds) for seconds in (900, 60, 30)]
+    >>> [next_piece(pieces, left, 600) for left in (599, 500, 50, 10)]
+    [0, 1, 2, 2]
     """
-    fits = (number for number, small in enumerate(waiting) if small.seconds <= seconds)
+    most = _BEGINNING * seconds
+    fits = (number for number, small in enumerate(waiting) if min(small.seconds, most) <= left)
     return next(fits, len(waiting) - 1)
 
 

@@ -2,6 +2,7 @@
 
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -9,6 +10,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
 _GRACE_SECONDS, _LOOK_SECONDS = 120.0, 0.2
+# what is started in the background (`nohup … &`) ignores Ctrl-C, and so would its pieces
+_HEAR_CTRL_C = (
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+    "os.execvp(sys.argv[1], sys.argv[1:])"
+)
 
 
 def run_for(
@@ -37,21 +43,25 @@ def run_for(
         Its exit code; None where it was interrupted.
     """
     end = time.monotonic() + seconds
-    process = subprocess.Popen(command, cwd=HERE, env=environment, preexec_fn=_hear_ctrl_c)
-    while (left := end - time.monotonic()) > 0 and not (stop and stop.is_set()):
-        try:
-            return process.wait(min(_LOOK_SECONDS, left))
-        except subprocess.TimeoutExpired:
-            pass
+    program = [sys.executable, "-S", "-c", _HEAR_CTRL_C, *command]
+    # a group of its own: Ctrl-C in a terminal comes once, from here, and not into its record
+    process = subprocess.Popen(program, cwd=HERE, env=environment, process_group=0)
+    try:
+        while (left := end - time.monotonic()) > 0 and not (stop and stop.is_set()):
+            try:
+                return process.wait(min(_LOOK_SECONDS, left))
+            except subprocess.TimeoutExpired:
+                pass
+    finally:
+        if process.poll() is None:
+            _interrupt(process)
+    return None
+
+
+def _interrupt(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGINT)
     try:
         process.wait(_GRACE_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-    return None
-
-
-def _hear_ctrl_c() -> None:
-    """What is started in the background (`nohup … &`) ignores Ctrl-C, and so would its pieces."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
