@@ -40,9 +40,11 @@ def test_a_record_is_written_before_the_end_of_a_long_run(tmp_path, monkeypatch)
     """So that a run that is killed leaves few rows without one."""
     rows = RecordedRows(tmp_path / "fig.csv", {"experiment": "fig"}, range(2))
     rows.add(["a"], {"x": 1})
+    rows.record_if_due()
     assert read_runs(tmp_path / "fig.csv") == []
     monkeypatch.setattr(recorded_rows, "_RECORD_SECONDS", -1.0)
     rows.add(["b"], {"x": 2})
+    rows.record_if_due()
     (record,) = read_runs(tmp_path / "fig.csv")
     assert record["rows"] == [["a"], ["b"]] and record["seeds"] == [0, 1]
     rows.add(["c"], {"x": 3})

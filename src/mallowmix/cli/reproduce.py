@@ -219,6 +219,7 @@ def run_experiment(
                 kept.add(task.key, row)
                 if number == 1:
                     files_written.append(path)  # Ctrl-C says that its rows are kept
+                kept.record_if_due()
                 if report:
                     report(name, number, len(left))
                 elif not quiet:

@@ -42,6 +42,9 @@ class RecordedRows:
         """
         append_row(self.path, row)
         self._keys.append(list(key))
+
+    def record_if_due(self) -> None:
+        """Write the record where the last one is some time ago."""
         if time.monotonic() - self._recorded_at > _RECORD_SECONDS:
             self.record()
 
