@@ -86,12 +86,14 @@ shape: venv  ## the shape of the code in numbers, beside those of the first vers
 claims: venv  ## numbers in README and docs against result files; STRICT=1 fails on anything stale or without a source
 	$(BIN)/python -m tools.claims $(if $(STRICT),--strict)
 
-paper: venv  ## all figures and tables of the paper into benchmarks/results, in pieces; goes on where it stopped; HOURS=8 MALLOWMIX_DATA=FOLDER
-	$(BIN)/python -m tools.paper $(if $(HOURS),--hours $(HOURS))
+PAPER = $(if $(HOURS),--hours $(HOURS)) $(if $(N_JOBS),--n-jobs $(N_JOBS)) $(EXPERIMENTS:%=--experiment %)
+
+paper: venv  ## all figures and tables of the paper into benchmarks/results, in pieces; goes on where it stopped; HOURS=8 N_JOBS=16 EXPERIMENTS="fig3 fig4" MALLOWMIX_DATA=FOLDER
+	$(BIN)/python -m tools.paper $(PAPER)
 	$(BIN)/python -m tools.claims --write
 
 paper-quick: venv  ## their quick versions, into build/paper-quick
-	$(BIN)/python -m tools.paper --quick
+	$(BIN)/python -m tools.paper --quick $(PAPER)
 
 bench: venv  ## measure against what one would use instead; writes benchmarks/results
 	$(BIN)/python -m benchmarks

@@ -362,7 +362,7 @@ def test_ctrl_c_says_what_was_written(monkeypatch):
     assert done.exit_code == 130 and done.stderr.endswith(
         "Interrupted; good.m4 had been written already.\n"
     )
-    monkeypatch.setattr("mallowmix.cli.reproduce._write_report", stop)
+    monkeypatch.setattr("mallowmix.cli.reproduce.write_report", stop)
     done = CliRunner().invoke(app, ["reproduce", "footnote", "--quick", "-o", "kept"])
     kept = Path("kept") / "footnote.csv"
     assert done.stderr.endswith(f"Interrupted; {kept} had been written already.\n")

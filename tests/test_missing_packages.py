@@ -55,7 +55,6 @@ NEEDS = {  # what is run -> the extra
     "choose-k votes.csv -o chosen": "plots",
     "compare votes.csv -k 2 -o compared": "plots",
     "compare-on-split votes.csv votes.csv votes.csv -o compared": "plots",
-    "reproduce footnote --quick -o results": "plots",
     "serve model.m4": "web",
     "sample-posterior votes.csv -k 2": "posterior",
     "mm.store_comparisons('votes.csv', 'rows')": "data",

@@ -101,3 +101,26 @@ def test_a_piece_is_interrupted_also_where_make_paper_ignores_ctrl_c(tmp_path):
     finally:
         signal.signal(signal.SIGINT, before)
     assert said.read_text() == "interrupted"
+
+
+@pytest.mark.slow
+def test_make_paper_that_is_ended_interrupts_its_piece(tmp_path):
+    """By SIGTERM, as `timeout` and a machine that goes down send it."""
+    said, begins = tmp_path / "said", tmp_path / "begins"
+    piece = (
+        "import pathlib, sys, time\n"
+        "try:\n    pathlib.Path(sys.argv[2]).touch()\n    time.sleep(60)\n"
+        "except KeyboardInterrupt:\n    pathlib.Path(sys.argv[1]).write_text('interrupted')\n"
+    )
+    program = (
+        "import signal, sys\nfrom tools.timed_command import run_for\n"
+        "signal.signal(signal.SIGTERM, signal.default_int_handler)\n"
+        f"run_for([sys.executable, '-c', {piece!r}, {str(said)!r}, {str(begins)!r}], 60.0)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
+    while not begins.exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    process.wait(50)
+    assert said.read_text() == "interrupted"

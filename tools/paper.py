@@ -1,72 +1,85 @@
-"""`make paper`: all experiments of the paper, in pieces of at most an hour, again and again.
+"""`make paper`: all experiments of the paper, in pieces, again and again.
 
 A piece is a command `mallowmix reproduce …`, which adds a row to its CSV file when it is computed,
-with a record of where it comes from. A piece that is not done after its hour is interrupted (it
-writes the record of its rows) and takes its next turn after the others. What was computed is not
-computed again, also after a reboot: run the same command. It ends when all is done, when HOURS are
-over, or when no piece gets any further.
+with a record of where it comes from. What was computed is not computed again, also after a reboot:
+run the same command.
+
+One by one, a piece that is not done after its hour is interrupted (it writes the record of its
+rows) and takes its next turn after the others. It ends when all is done, when HOURS are over, or
+when no piece gets any further. With N_JOBS, small pieces run side by side, each in a process of one
+thread, dearest first; their rows come into the one CSV file as they are computed.
 """
 
 import argparse
+import shlex
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-HERE = Path(__file__).resolve().parent.parent
-_PIECE_SECONDS, _GRACE_SECONDS = 3600.0, 120.0
+from mallowmix.cli.reproduce import write_report
+from mallowmix.paper.registry import EXPERIMENTS
+from tools.paper_pieces import FULL, QUICK, Piece, request_of, small_pieces
+from tools.side_by_side import run_side_by_side
+from tools.timed_command import HERE, run_for
 
-
-class Piece(NamedTuple):
-    """Rows of one experiment: its name, and the options that select them."""
-
-    experiment: str
-    options: tuple[str, ...] = ()
-
-    def command(self, folder: Path) -> list[str]:
-        """What is run."""
-        program = [sys.executable, "-m", "mallowmix", "reproduce", self.experiment]
-        return [*program, *self.options, "--output", str(folder), "--quiet"]
-
-
-FULL = (
-    Piece("footnote"),
-    Piece("fig2"),
-    Piece("table1", ("--n-seeds", "3")),
-    Piece("recovery"),
-    Piece("fig4", ("--system", "one ranking", "--system", "M4", "--system", "TM")),
-    Piece("table2"),
-    Piece("fig3", ("--n-seeds", "3")),
-    Piece("fig4"),
-)
-QUICK = tuple(
-    Piece(name, ("--quick",))
-    for name in ("footnote", "fig2", "table1", "fig3", "fig4", "table2", "recovery")
-)
+_PIECE_SECONDS = 3600.0
 
 
 def main() -> int:
     """Run what is left, and say what is not done."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="the quick version of each")
-    parser.add_argument("--output", type=Path, help="the folder of the results")
-    parser.add_argument("--hours", type=float, default=8.0, help="after which it ends")
-    parser.add_argument("--dry-run", action="store_true", help="only print the commands")
-    given = parser.parse_args()
-    pieces = QUICK if given.quick else FULL
+    given = _parser().parse_args()
     results = HERE / "benchmarks" / "results"
     folder = given.output or (HERE / "build" / "paper-quick" if given.quick else results)
+    pieces = _pieces(given)
     if given.dry_run:
         for piece in pieces:
-            print(" ".join(piece.command(folder)[2:]))
+            print(shlex.join(piece.command(folder)[2:]))
         return 0
-    left = run_pieces(pieces, folder, seconds=given.hours * 3600)
+    seconds = given.hours * 3600
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # rows and records are kept
+    if given.n_jobs > 1:
+        left = _run_small(given, folder, seconds)
+    else:
+        left = run_pieces(pieces, folder, seconds=seconds)
     for piece in left:
-        print(f"not done: {piece.experiment} {' '.join(piece.options)}".rstrip())
+        print(f"not done: {piece.words}")
     return int(bool(left))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="the quick version of each")
+    parser.add_argument("--experiment", action="append", choices=EXPERIMENTS, help="only this one")
+    parser.add_argument("--output", type=Path, help="the folder of the results")
+    parser.add_argument("--hours", type=float, default=8.0, help="after which it ends")
+    parser.add_argument("--n-jobs", type=int, default=1, help="how many pieces run at a time")
+    parser.add_argument("--dry-run", action="store_true", help="only print the commands")
+    return parser
+
+
+def _names(given: argparse.Namespace) -> list[str]:
+    return list(dict.fromkeys(given.experiment or (piece.experiment for piece in FULL)))
+
+
+def _pieces(given: argparse.Namespace) -> list[Piece]:
+    """Large ones in their order, or small ones, dearest first."""
+    names = _names(given)
+    if given.n_jobs > 1:
+        return [small.piece for small in small_pieces(names, quick=given.quick)]
+    return [piece for piece in (QUICK if given.quick else FULL) if piece.experiment in names]
+
+
+def _run_small(given: argparse.Namespace, folder: Path, seconds: float) -> list[Piece]:
+    """Side by side; then page and picture of the rows that there are."""
+    names = _names(given)
+    pieces = small_pieces(names, quick=given.quick)
+    left = run_side_by_side(pieces, folder, n_jobs=given.n_jobs, seconds=seconds)
+    for name in names:
+        if (folder / f"{name}.csv").exists():
+            write_report(name, request_of(name, quick=given.quick), folder)
+    return [small.piece for small in left]
 
 
 def run_pieces(
@@ -103,38 +116,12 @@ def run_pieces(
         before, limit = _n_rows(piece, folder), min(piece_seconds, left)
         code = run(piece.command(folder), limit)
         if code == 0:
-            print(f"done: {piece.experiment} {' '.join(piece.options)}".rstrip(), flush=True)
+            print(f"done: {piece.words}", flush=True)
         elif code is None and _n_rows(piece, folder) > before:
             waiting.append(piece)
         else:
             failed.append(piece)
     return [*failed, *waiting]
-
-
-def run_for(command: list[str], seconds: float) -> int | None:
-    """Run a command; after so many seconds it is interrupted, as by Ctrl-C.
-
-    Returns
-    -------
-    int or None
-        Its exit code; None where it was interrupted.
-    """
-    process = subprocess.Popen(command, cwd=HERE, preexec_fn=_hear_ctrl_c)
-    try:
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGINT)
-    try:
-        process.wait(_GRACE_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    return None
-
-
-def _hear_ctrl_c() -> None:
-    """What is started in the background (`nohup … &`) ignores Ctrl-C, and so would its pieces."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _n_rows(piece: Piece, folder: Path) -> int:

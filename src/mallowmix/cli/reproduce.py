@@ -1,6 +1,5 @@
 """`mallowmix reproduce`: run an experiment again; its rows, a table and a figure into a folder."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,16 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mallowmix.cli.model_text import new_table
-from mallowmix.cli.option_values import Jobs, Quiet, at_least
-from mallowmix.cli.outputs import try_outputs, write_all
+from mallowmix.cli.option_values import Jobs, Quiet, at_least, counts, numbers
+from mallowmix.cli.outputs import Writer, try_outputs, write_all
 from mallowmix.cli.progress_bar import progress
-from mallowmix.cli.shell import echo, files_written, keep_quiet, screen
+from mallowmix.cli.shell import echo, echo_note, files_written, keep_quiet, screen
 from mallowmix.data.new_folder import make_folder
-from mallowmix.errors import OptionError, check_choice, did_you_choose
+from mallowmix.errors import MissingPackageError, OptionError, did_you_choose
 from mallowmix.paper.registry import EXPERIMENTS
 
 if TYPE_CHECKING:
-    from mallowmix.paper.experiment import Experiment, ExperimentReport, ExperimentTask, Request
+    from mallowmix.paper.experiment import ExperimentReport, Request
+    from mallowmix.paper.row_selection import RowSelection
 
 _NAMES = "; ".join(f"{name} ({entry.about})" for name, entry in EXPERIMENTS.items())
 
@@ -44,6 +44,62 @@ def reproduce_command(
         typer.Option(
             metavar="NAME",
             help="Only the rows of this system, as it is called in the CSV file; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only the rows of this method (fig3, recovery: what recovers the rankings; fig4: "
+            "what scores), as it is called in the CSV file; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    references: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND",
+            help="Only the rows of these references (fig3), as they are called in the CSV file; "
+            "may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    n_components: Annotated[
+        Any,
+        typer.Option(
+            "-k",
+            "--n-components",
+            parser=counts,
+            metavar="NUMBER,…",
+            help="Only the rows of these numbers of components (fig4, table2).",
+            show_default=False,
+        ),
+    ] = None,
+    n_users: Annotated[
+        Any,
+        typer.Option(
+            parser=counts,
+            metavar="NUMBER,…",
+            help="Only the rows of these numbers of people (fig3).",
+            show_default=False,
+        ),
+    ] = None,
+    phi: Annotated[
+        Any,
+        typer.Option(
+            parser=numbers,
+            metavar="NUMBER,…",
+            help="Only the rows of these dispersions (fig3).",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            parser=at_least(0),
+            metavar="NUMBER",
+            help="Only the rows of this seed (recovery, fig3, table1), of 0, 1, ….",
             show_default=False,
         ),
     ] = None,
@@ -90,11 +146,33 @@ def reproduce_command(
     if quick and full:
         raise OptionError(option="full", value=full, expected="left out with quick")
     make_folder(output)
-    try_outputs(*(output / f"{experiment}.{ending}" for ending in ("csv", "md", "png")))
+    try_outputs(*(output / f"{experiment}.{ending}" for ending in ("csv", "md")))
+    _try_picture(output / f"{experiment}.png", quiet)
     from mallowmix.paper.experiment import Request
+    from mallowmix.paper.row_selection import RowSelection
 
     request = Request(quick, data, n_seeds, n_jobs, full=full)
-    run_experiment(experiment, request, output, systems=tuple(system or ()), quiet=quiet)
+    selection = RowSelection(
+        system=tuple(system or ()),
+        method=tuple(method or ()),
+        references=tuple(references or ()),
+        n_components=tuple(n_components or ()),
+        n_users=tuple(n_users or ()),
+        phi=tuple(phi or ()),
+        seed=() if seed is None else (seed,),
+    )
+    run_experiment(experiment, request, output, selection=selection, quiet=quiet)
+
+
+def _try_picture(path: Path, quiet: bool) -> bool:
+    """Whether the picture can be drawn; without matplotlib there are rows and page all the same."""
+    try:
+        try_outputs(path)
+    except MissingPackageError as error:
+        if not quiet:
+            echo_note(f"{error} Rows and page are written; run again for the picture.")
+        return False
+    return True
 
 
 def run_experiment(
@@ -102,7 +180,7 @@ def run_experiment(
     request: "Request",
     folder: Path,
     *,
-    systems: Sequence[str] = (),
+    selection: "RowSelection | None" = None,
     quiet: bool = False,
 ) -> None:
     """Compute the rows that the CSV file does not have yet, then write the page and the picture.
@@ -115,85 +193,74 @@ def run_experiment(
         How it is to be run.
     folder : Path
         Where the three files are.
-    systems : sequence of str
-        Only the rows of these systems are computed; of all unless given.
+    selection : RowSelection, optional
+        Only these rows are computed; all unless given.
     quiet : bool
         Whether to print nothing.
     """
-    from mallowmix.paper.provenance import run_record
-    from mallowmix.paper.result_log import add_run, append_row, read_log
+    from mallowmix.paper.recorded_rows import RecordedRows
+    from mallowmix.paper.result_log import read_log
+    from mallowmix.paper.row_selection import selected_tasks
 
     experiment = EXPERIMENTS[name].load()
     path, tasks = folder / f"{name}.csv", experiment.tasks(request)
     done = {experiment.key_of(row) for row in read_log(path, experiment.columns)}
     n_done = sum(task.key in done for task in tasks)
-    left = [task for task in _of_systems(tasks, systems) if task.key not in done]
+    wanted = tasks if selection is None else selected_tasks(tasks, selection)
+    left = [task for task in wanted if task.key not in done]
     if not quiet and n_done:
         echo(f"{path} holds {n_done} of {len(tasks)} rows already.")
     options = {"experiment": name, "size": request.size, "n_seeds": request.n_seeds}
-    computed: list[list[str]] = []
+    kept = RecordedRows(path, options, range(request.n_seeds))
     with progress(hidden=quiet) as report:
         rows = experiment.rows(left, replace(request, progress=report))
         try:
             for number, (task, row) in enumerate(zip(left, rows, strict=True), start=1):
-                append_row(path, row)
-                if not computed:
+                kept.add(task.key, row)
+                if number == 1:
                     files_written.append(path)  # Ctrl-C says that its rows are kept
-                computed.append(list(task.key))
+                kept.record_if_due()
                 if report:
                     report(name, number, len(left))
                 elif not quiet:
                     echo(f"{number} of {len(left)}: {experiment.describe(row)}")
         finally:  # what is interrupted has its rows, and so their record
-            if computed:
-                seeds = range(request.n_seeds)
-                add_run(path, {"rows": computed, **run_record(options, seeds)})
-    _write_report(name, experiment, tasks, folder, quiet)
+            kept.record()
+    write_report(name, request, folder, quiet=quiet)
 
 
-def _of_systems(tasks: Sequence[Any], systems: Sequence[str]) -> list[Any]:
-    """The tasks of these systems."""
-    found = dict.fromkeys(getattr(task, "system", None) for task in tasks)
-    names = [name for name in found if name]
-    for system in systems:
-        if not names:
-            expected = "left out with this experiment"
-            raise OptionError(option="system", value=system, expected=expected)
-        check_choice("system", system, names)
-    return [task for task in tasks if not systems or _is_of(task, systems)]
+def write_report(name: str, request: "Request", folder: Path, *, quiet: bool = True) -> None:
+    """Write the page and the picture, from the rows of the file in the order of the tasks.
 
-
-def _is_of(task: Any, systems: Sequence[str]) -> bool:
-    """Whether it is one of these, or the difference of two of them."""
-    compared = getattr(task, "compares", ())
-    return task.system in systems or (bool(compared) and set(compared) <= set(systems))
-
-
-def _write_report(
-    name: str,
-    experiment: "Experiment",
-    tasks: "Sequence[ExperimentTask]",
-    folder: Path,
-    quiet: bool,
-) -> None:
-    """The page and the picture, from the rows of the file in the order of the tasks."""
+    Parameters
+    ----------
+    name : str
+        One of `EXPERIMENTS`.
+    request : Request
+        How it was run.
+    folder : Path
+        Where the CSV file is.
+    quiet : bool
+        Whether to print nothing.
+    """
     from mallowmix.paper.result_log import read_log
 
+    experiment = EXPERIMENTS[name].load()
+    tasks = experiment.tasks(request)
     found = {
         experiment.key_of(row): row for row in read_log(folder / f"{name}.csv", experiment.columns)
     }
     rows = [found[task.key] for task in tasks if task.key in found]
     report = experiment.report(rows, list(tasks))
-    write_all(
-        {
-            folder / f"{name}.md": lambda path: path.write_text(report.markdown, encoding="utf-8"),
-            folder / f"{name}.png": report.draw,
-        }
-    )
+    writers: dict[Path, Writer] = {
+        folder / f"{name}.md": lambda path: path.write_text(report.markdown, encoding="utf-8")
+    }
+    if _try_picture(folder / f"{name}.png", quiet=True):
+        writers[folder / f"{name}.png"] = report.draw
+    write_all(writers)
     if not quiet:
         screen().print(_screen_table(report))
-        files = ", ".join(str(folder / f"{name}.{ending}") for ending in ("csv", "md", "png"))
-        echo(f"\nWrote {files}.")
+        echo(f"\nWrote {', '.join(map(str, (folder / f'{name}.csv', *writers)))}.")
 
 
 def _screen_table(report: "ExperimentReport") -> Any:

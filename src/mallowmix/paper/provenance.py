@@ -23,7 +23,9 @@ PROJECTS = ("mallowmix", "benchmarks")
 # every command is imported with the command line; one of them ran, and has a record of its options
 _OTHER_COMMANDS, _OWN_COMMAND = "mallowmix.cli", "mallowmix.cli.reproduce"
 # what runs no experiment: it hands the words of a command line on, keeps records, or writes a page
-_NO_NUMBERS = ("mallowmix.__main__", "mallowmix.paper.provenance")
+_NO_NUMBERS = ("mallowmix.__main__", "mallowmix.cli.reproduce", "mallowmix.paper.provenance")
+_NO_NUMBERS += ("mallowmix.paper.recorded_rows", "mallowmix.paper.result_log")
+_NO_NUMBERS += ("mallowmix.paper.row_selection",)
 _NO_NUMBERS += ("benchmarks.page", "benchmarks.page_tables", "benchmarks.scale_page")
 _PACKAGES = ("mallowmix", "numpy", "scipy", "numba", "pyarrow")
 # what decides a result: not what a run writes
@@ -115,7 +117,8 @@ def code_hash(source: str) -> str:
 def changed_modules(modules: Mapping[str, str], root: Path) -> list[str]:
     """Which of the modules of a record have other code in this repository, or are gone.
 
-    This module does not count: how a record is kept decides no number.
+    Modules that keep records, or hand the words of a command line on, decide no number: they do
+    not count.
 
     Parameters
     ----------

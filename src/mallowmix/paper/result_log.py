@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from mallowmix.data.atomic_write import replacing
 from mallowmix.errors import FileError, Option
 from mallowmix.paper.experiment import Row, TextRow
 
@@ -76,12 +77,33 @@ def add_run(path: Path, record: dict[str, Any]) -> None:
         The CSV file.
     record : dict
         The rows (``rows``, keys as lists) and where they come from (`provenance.run_record`).
-        Rows that were computed before belong to the later run.
+        Rows that were computed before belong to the later run; of runs that differ in nothing but
+        their rows, one record is kept.
+    """
+    runs = []
+    for run in read_runs(path):
+        run["rows"] = [key for key in run["rows"] if key not in record["rows"]]
+        if {**run, "rows": []} == {**record, "rows": []}:
+            record = {**record, "rows": run["rows"] + record["rows"]}
+        elif run["rows"]:
+            runs.append(run)
+    text = json.dumps([*runs, record], indent=1, ensure_ascii=False) + "\n"
+    with replacing(runs_file(path)) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def read_runs(path: Path) -> list[dict[str, Any]]:
+    """Read how the rows of a CSV file came about; nothing where there is no such file.
+
+    Parameters
+    ----------
+    path : Path
+        The CSV file.
+
+    Returns
+    -------
+    list of dict
+        As `add_run` was given them.
     """
     file = runs_file(path)
-    runs = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
-    for run in runs:
-        run["rows"] = [key for key in run["rows"] if key not in record["rows"]]
-    runs = [run for run in runs if run["rows"]] + [record]
-    text = json.dumps(runs, indent=1, ensure_ascii=False) + "\n"
-    file.write_text(text, encoding="utf-8", newline="\n")
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
