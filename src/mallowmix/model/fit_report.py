@@ -106,22 +106,31 @@ class MemberScore:
 class PredictorTrace:
     """How the predictor was chosen: log-losses on held-out training users, mean over users.
 
+    Nobody was predicted by a member that was learnt from them, but the same users chose the members
+    and their weights.
+
     Parameters
     ----------
     log_loss : float
-        Of the pool of members.
+        Of the pool of members, over all that was held out: pairs of which the user has compared
+        none, one or both items before.
     one_ranking : float
         Of one ranking for all (Bradley–Terry scores of the other users).
     members : tuple of MemberScore
         Those that stayed.
     n_users : int
         How many users were held out.
+    log_loss_new_items, one_ranking_new_items : float or None
+        Of pairs of which the user has compared neither item before, the harder question; None where
+        there are none.
     """
 
     log_loss: float
     one_ranking: float
     members: tuple[MemberScore, ...]
     n_users: int
+    log_loss_new_items: float | None = None
+    one_ranking_new_items: float | None = None
 
 
 @dataclass(frozen=True)
