@@ -161,6 +161,9 @@ class FitReport:
     unstable : tuple of int
         The components, numbered from 1, that two halves of the users, or models from other
         initialisations that predict as well, order differently (over a tenth of all pairs).
+    circle_excess : float or None
+        Where preferences go in a circle that no mixture of rankings fits, by how much they pass
+        what one can have (`checks.preference_cycles`); None else, and for comparisons on disk.
     spectral, projections, update, calibration, predictor : records
         Intermediate results of each of these steps; None where it was not run.
 
@@ -182,6 +185,7 @@ class FitReport:
     log_likelihood: float | None = None
     notes: tuple[str, ...] = ()
     unstable: tuple[int, ...] = ()
+    circle_excess: float | None = None
     spectral: SpectralTrace | None = None
     projections: ProjectionsTrace | None = None
     update: UpdateOrigin | None = None
