@@ -108,6 +108,25 @@ def test_choose_k_asks_new_people_the_same_questions(votes):
     assert choice.to_dict()["scored_on"]["words"] == str(choice.scored_on)
 
 
+@pytest.mark.slow
+def test_people_who_compared_nothing_leave_the_report_as_the_commands_are(monkeypatch):
+    """They count where a sample of many people chooses K, and in the fingerprint of what was learnt
+    from.
+    """
+    monkeypatch.setattr("mallowmix.fitting.k_users.ENOUGH_COMPARISONS", 400)
+    monkeypatch.setattr("mallowmix.fitting.k_users._ENOUGH_USERS", 30)
+    full = TRUTH.sample(45, 16, seed=3).comparisons
+    users = [f"a{n}" for n in range(9)] + [f"b{m:02d}" for m in range(45)]  # the first say nothing
+    rows = (full.user + 9, full.winner, full.loser, full.weight)
+    votes = mm.Comparisons.from_codes(*rows, full.items, users)
+    model = mm.fit(votes, predictor=False)
+    shown = compute_contents(model, votes, n_replicates=0, refit=False, n_simulations=0)
+    assert shown.choice.table == mm.choose_k(votes).table
+    assert shown.choice.reason == model.report.spectral.choice_of_k
+    assert shown.against_one.scored_on.people == "fitted"
+    assert shown.against_one == mm.diagnose(model, votes, refit=False, n_simulations=0).predictions
+
+
 def test_people_are_predicted_by_models_of_others(votes):
     learnt = []
 
