@@ -82,7 +82,7 @@ class Intervals(FramedResult):
         """(K, Q) the worst position in each interval."""
         return self._positions[1]
 
-    def _quantile(self, draws: Array, side: float) -> Array:
+    def _quantile(self, draws: Array | Positions, side: float) -> Array:
         """The end of an interval: of R sorted replicates the one of rank p (R + 1)."""
         return np.quantile(draws, 0.5 + side * self.level / 2, axis=0, method="weibull")
 

@@ -131,7 +131,7 @@ def with_other_optima(
     repeated = Replicates(others.sigma[rows], others.phi[rows], others.share[rows])
     if draws is None:
         return repeated
-    mixed = Replicates(*(values.copy() for values in draws))
+    mixed = Replicates(draws.sigma.copy(), draws.phi.copy(), draws.share.copy())
     for values, other in zip(mixed, repeated, strict=True):
         values[:, unstable] = other[:, unstable]
     share = mixed.share / mixed.share.sum(axis=1, keepdims=True)  # of two kinds of models
