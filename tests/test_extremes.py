@@ -14,6 +14,7 @@ import pytest
 import mallowmix as mm
 from mallowmix.checks.preference_cycles import _majorities, preference_cycle
 from mallowmix.checks.unsure_components import Doubt, unsure_components
+from mallowmix.cli.model_text import model_values
 from mallowmix.errors import FitWarning
 from mallowmix.infer.pooled_ranking import TIED, _ends, _few_ends, position_ends, positions_of
 from mallowmix.report import make_report
@@ -171,8 +172,17 @@ def test_a_circle_is_said_by_fit_check_diagnose_and_the_report():
     assert found.cycle == preference_cycle(votes) and found.cycle_rates == pytest.approx(rates)
     assert sum(rates) <= 4 < sum(found.cycle.win_rates)
     assert "Preferences go in a circle" in found.words()
-    unsure = {each.component for each in found.unsure if each.doubt == Doubt.CIRCLE}
-    assert unsure == {1, 2}
+    unsure = [each.component for each in found.unsure if each.doubt == Doubt.CIRCLE]
+    assert unsure == [1, 2]
+    # the model itself has it, for `show`, the survey's page and whoever loads it
+    of_model = [each.component for each in unsure_components(model) if each.doubt == Doubt.CIRCLE]
+    assert of_model == [1, 2]
+    assert all("circle" in str(row["unsure"]) for row in model_values(model)["components"])
+    assert model.report.circle_excess == pytest.approx(found.cycle.excess)
+    bare = mm.diagnose(model.m4, votes, n_simulations=0, refit=False).unsure
+    assert [each.component for each in bare if each.doubt == Doubt.CIRCLE] == [1, 2]
+    updated = mm.update(model, votes)
+    assert updated.report.circle_excess == model.report.circle_excess
     assert "Preferences go in a circle" in make_report(model, votes, **QUICK).html()
 
 

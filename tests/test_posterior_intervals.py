@@ -101,6 +101,17 @@ def test_chains_in_different_optima_are_weighted(sample):
     np.testing.assert_allclose(found.phi.estimate, own, atol=0.05)
 
 
+def test_no_end_of_a_proportion_is_outside_its_range(sample):
+    """φ near 1, with people who move it far more than the draws themselves do."""
+    phi = np.random.default_rng(0).uniform(0.99, 1.0, sample.phi.shape)
+    sides = np.where(np.arange(len(sample.users)) % 2, 1.0, -1.0)
+    pull = 400 * (phi - phi.mean())[..., :1] * sides / phi.std()
+    found = mm.posterior_intervals(replace(sample, phi=phi, user_log_likelihood=pull))
+    assert found.phi.scale.max() > 3  # so that draws are spread beyond 1
+    for each in (found.phi, found.share):
+        assert (each.low >= 0).all() and (each.low <= each.high).all() and (each.high <= 1).all()
+
+
 def test_the_form_of_intervals(sample):
     found = mm.posterior_intervals(sample, 0.5)
     n = len(sample.items)

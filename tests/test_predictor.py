@@ -94,6 +94,8 @@ def test_the_model_that_made_the_data_leads(fitted):
     best = min(trace.members, key=lambda member: member.log_loss)
     assert best.name == "mixed membership, K = 3" and min(best.weights) > 0.5
     assert trace.log_loss < trace.one_ranking - 0.1
+    assert trace.log_loss_new_items < trace.one_ranking_new_items - 0.1
+    assert trace.log_loss_new_items > trace.log_loss  # the harder question
 
 
 @pytest.mark.slow

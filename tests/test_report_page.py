@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mallowmix as mm
+from mallowmix.checks.unsure_components import Doubt, UnsureComponent
 from mallowmix.data.short_labels import short_labels
 from mallowmix.plots.simplex_layout import corners
 from mallowmix.report import figures, given_data, make_report, mixture_figures, prediction_text
@@ -92,7 +93,7 @@ def test_where_tastes_predict_better_they_lead_and_have_their_names_in_sentences
     found, html = dishes.contents, dishes.html()
     text = Text(html)
     assert found.better and html.index('id="tastes"') < html.index('id="leaderboard"')
-    assert words.headline(found) == "3 tastes, and everybody mixes them in their own way"
+    assert words.headline(found).endswith(", and everybody mixes them in their own way")
     first = found.model.table()[0]
     name = {1: "comfort", 2: "fresh", 3: "spicy"}[first["component"]]
     assert f"taste {first['component']} ({name}), is behind" in text.of("short")
@@ -105,6 +106,36 @@ def test_where_tastes_predict_better_they_lead_and_have_their_names_in_sentences
         "Taste 2: fresh",
         "Taste 3: spicy",
     }
+
+
+@pytest.mark.parametrize(
+    "unsure, headline, hint",
+    [
+        ((), "3 tastes, and everybody mixes them in their own way", ""),
+        (
+            (2,),
+            "3 tastes (2 of them sure), and everybody mixes them in their own way",
+            "Taste 2 (fresh) is unsure: read what this part says of it as a hint, not as a fact.",
+        ),
+        (
+            (1, 2, 3),
+            "3 tastes predict people better than one ranking, but none of them is sure",
+            "Taste 1 (comfort), taste 2 (fresh) and taste 3 (spicy) are unsure: read what",
+        ),
+    ],
+)
+def test_the_headline_and_each_part_about_differences_say_which_tastes_are_unsure(
+    dishes, unsure, headline, hint
+):
+    found = dishes.contents
+    doubts = tuple(UnsureComponent(k, Doubt.OPTIMA, 0.1) for k in unsure)
+    contents = replace(found, diagnosis=replace(found.diagnosis, unsure=doubts))
+    text = Text(replace(dishes, contents=contents).html())
+    assert words.headline(contents) == headline and headline in text.said[""]
+    for part in ("apart", "people"):
+        assert hint in text.of(part) and bool(hint) == ("as a hint" in text.of(part))
+    noise = [said for said in words.in_short(contents) if "is noise" in said]
+    assert len(noise) == (len(unsure) < 3)
 
 
 def test_a_position_is_drawn_beside_the_crowds(dishes):
@@ -232,8 +263,6 @@ def test_both_ends_of_a_share_are_labelled():
 
 def test_the_number_that_fit_printed_has_a_sentence(dishes):
     """The page judges the tastes alone, `fit` its predictor: two numbers, each with its name."""
-    from dataclasses import replace
-
     from mallowmix.model.fit_report import PredictorTrace
     from mallowmix.report.prediction_text import predictor
 
@@ -243,7 +272,13 @@ def test_the_number_that_fit_printed_has_a_sentence(dishes):
     model = replace(found.model, report=replace(found.model.report, predictor=trace))
     said = predictor(replace(found, model=model))
     assert "beyond the tastes" in said and "held-out people better than one ranking" in said
-    assert "−0.538 against −0.578" in said
+    assert "−0.538 against −0.578" in said and "also between things on which it knew" in said
+    harder = replace(trace, log_loss_new_items=0.571, one_ranking_new_items=0.57)
+    said = predictor(
+        replace(found, model=replace(model, report=replace(model.report, predictor=harder)))
+    )
+    assert "no better than one ranking" in said and "−0.571 against −0.570" in said
+    assert "between two things on which it knew no other choice" in said
 
 
 @pytest.mark.slow

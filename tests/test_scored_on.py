@@ -13,8 +13,10 @@ from mallowmix.assess.contrasts import contrasts
 from mallowmix.assess.diagnose.reliability import Reliability, reliability
 from mallowmix.assess.diagnose.reliability_text import reliability_sentence
 from mallowmix.assess.one_ranking_gain import against_one
+from mallowmix.cli.model_text import predictor_in_words
 from mallowmix.data.splits import split_users
 from mallowmix.fitting.new_users import predict_new_users
+from mallowmix.fitting.stacking.learn_predictor import _of_new_items
 from mallowmix.infer.heldout.held_out_rows import HeldOutRows
 from mallowmix.infer.heldout.scored_on import (
     ScoredOn,
@@ -23,6 +25,7 @@ from mallowmix.infer.heldout.scored_on import (
     people_beside,
     people_of,
 )
+from mallowmix.model.fit_report import PredictorTrace
 from mallowmix.numerics.clustered_error import clustered_proportion, wilson_interval
 from mallowmix.report import compute_contents, make_report
 from tests.command_line import run
@@ -105,6 +108,25 @@ def test_choose_k_asks_new_people_the_same_questions(votes):
     assert choice.to_dict()["scored_on"]["words"] == str(choice.scored_on)
 
 
+@pytest.mark.slow
+def test_people_who_compared_nothing_leave_the_report_as_the_commands_are(monkeypatch):
+    """They count where a sample of many people chooses K, and in the fingerprint of what was learnt
+    from.
+    """
+    monkeypatch.setattr("mallowmix.fitting.k_users.ENOUGH_COMPARISONS", 400)
+    monkeypatch.setattr("mallowmix.fitting.k_users._ENOUGH_USERS", 30)
+    full = TRUTH.sample(45, 16, seed=3).comparisons
+    users = [f"a{n}" for n in range(9)] + [f"b{m:02d}" for m in range(45)]  # the first say nothing
+    rows = (full.user + 9, full.winner, full.loser, full.weight)
+    votes = mm.Comparisons.from_codes(*rows, full.items, users)
+    model = mm.fit(votes, predictor=False)
+    shown = compute_contents(model, votes, n_replicates=0, refit=False, n_simulations=0)
+    assert shown.choice.table == mm.choose_k(votes).table
+    assert shown.choice.reason == model.report.spectral.choice_of_k
+    assert shown.against_one.scored_on.people == "fitted"
+    assert shown.against_one == mm.diagnose(model, votes, refit=False, n_simulations=0).predictions
+
+
 def test_people_are_predicted_by_models_of_others(votes):
     learnt = []
 
@@ -134,6 +156,23 @@ def test_rankings_are_scored_on_items_nothing_is_known_of():
     easier = against_one(truth, data, questions=("comparisons", 0.5))
     assert found.scored_on == ScoredOn("new", "items")
     assert easier.several.log_likelihood > found.several.log_likelihood + 0.03
+
+
+def test_what_fit_prints_of_its_predictor_is_the_harder_question_first():
+    trace = PredictorTrace(0.53, 0.64, (), 650, 0.62, 0.65)
+    said = predictor_in_words(trace)
+    assert "held-out users, who also chose what predicts" in said
+    assert "0.620 against 0.650 for one ranking for all, on two items that they have not" in said
+    assert said.index("0.620") < said.index("(0.530 against 0.640 on all")
+    assert "0.530 against 0.640 for one" in predictor_in_words(PredictorTrace(0.53, 0.64, (), 650))
+
+
+def test_the_score_of_new_items_is_over_pairs_of_two():
+    """By hand, of two comparisons that count 1 and 3: −(log ½ + 3 log ¼) / 4."""
+    found = _of_new_items(np.log([0.5, 0.25]), np.log([0.5, 0.5]), np.array([1.0, 3.0]))
+    assert found["log_loss_new_items"] == pytest.approx(7 / 4 * math.log(2))
+    assert found["one_ranking_new_items"] == pytest.approx(math.log(2))
+    assert _of_new_items(*3 * [np.empty(0)]) == {}
 
 
 # ---- calibration ----

@@ -128,6 +128,18 @@ def preference_cycle(comparisons: Comparisons) -> PreferenceCycle | None:
     return None if found is None else _measured(found, comparisons)
 
 
+def circle_excess(comparisons: object) -> float | None:
+    """By how much a circle passes what mixtures of rankings can have; None where none does.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or StoredComparisons
+        Circles are looked for in memory alone.
+    """
+    cycle = preference_cycle(comparisons) if isinstance(comparisons, Comparisons) else None
+    return cycle.excess if cycle is not None and cycle.beyond_mixtures else None
+
+
 def rates_along(cycle: PreferenceCycle, model: AnyModel) -> tuple[float, ...]:
     """A model's win rates in the population, along a circle of its items."""
     rates, number = np.einsum("k,kij->ij", model.share, model.beta()), text_of(model.items).index

@@ -96,6 +96,8 @@ def unsure_components(
             found.append(UnsureComponent(k + 1, Doubt.UNSTABLE, halves[k]))
         elif k + 1 in report.unstable:
             found.append(UnsureComponent(k + 1, Doubt.OPTIMA, LOOSE))
+        if report.circle_excess is not None:
+            found.append(UnsureComponent(k + 1, Doubt.CIRCLE, report.circle_excess))
     return tuple(found)
 
 

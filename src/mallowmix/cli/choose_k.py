@@ -16,6 +16,11 @@ from mallowmix.data.new_folder import make_folder
 from mallowmix.errors import Option, OptionError
 
 _FILES = ("table.csv", "choice.json", "choice.png")
+_COMPARES = (
+    "To compare numbers, nobody counts for more than three typical people, and each number has the "
+    "likelihood weight that suits it; mallowmix diagnose scores a model as it is, so its figures "
+    "differ."
+)
 _OF_FILES = (".csv", ".html", ".json", ".m4", ".parquet", ".png", ".tsv")
 
 
@@ -142,7 +147,7 @@ def _print_result(choice: Any) -> None:
         )
     if choice.table:
         screen().print(table)
-        echo(f"Measured on {choice.scored_on}.\n" if choice.scored_on else "")
+        echo(f"Measured on {choice.scored_on}. {_COMPARES}\n" if choice.scored_on else "")
     echo(choice.reason[0].upper() + choice.reason[1:], style="bold")
     if choice.k is not None and not choice.certain:
         echo("This is not certain: what was looked at does not all point to the same number.")

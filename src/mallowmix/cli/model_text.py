@@ -154,10 +154,22 @@ def _component_values(
 
 
 def predictor_in_words(trace: Any) -> str:
-    """How well held-out users are predicted, and by which models."""
+    """How well held-out users are predicted, about which items, and by which models.
+
+    Comparisons of items that a user has not compared before come first: they are harder.
+    """
     names = "; ".join(each.name for each in trace.members)
+    users = counted(trace.n_users, "held-out user", "held-out users")
+    all_items = f"{trace.log_loss:.3f} against {trace.one_ranking:.3f}"
+    if trace.log_loss_new_items is None:
+        score = f"{all_items} for one ranking for all"
+    else:
+        score = (
+            f"{trace.log_loss_new_items:.3f} against {trace.one_ranking_new_items:.3f} for one "
+            f"ranking for all, on two items that they have not compared before ({all_items} on "
+            "all that was held out)"
+        )
     return (
-        f"Predictions of {counted(trace.n_users, 'held-out user', 'held-out users')}: log-loss "
-        f"{trace.log_loss:.3f} per comparison, against {trace.one_ranking:.3f} for one ranking "
-        f"for all. By: {names}."
+        f"Predictions of {users}, who also chose what predicts: log-loss per comparison {score}. "
+        f"By: {names}."
     )

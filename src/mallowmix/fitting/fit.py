@@ -8,6 +8,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mallowmix.checks.data_report import warn_about
+from mallowmix.checks.preference_cycles import circle_excess
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
@@ -155,6 +156,7 @@ def fit(
         n_users=comparisons.n_users,
         n_comparisons=comparisons.n_comparisons,
         fingerprint=comparisons.fingerprint(),
+        circle_excess=circle_excess(comparisons),
         predictor=learnt[1] if learnt else None,
         spectral=_with_reason(model.report.spectral, choice),
     )

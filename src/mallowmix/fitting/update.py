@@ -7,6 +7,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mallowmix.checks.data_report import warn_about
+from mallowmix.checks.preference_cycles import circle_excess
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_labels, text_of
 from mallowmix.engine import Engine, make_blocks
@@ -113,6 +114,7 @@ def update(
         n_users=comparisons.n_users,
         n_comparisons=comparisons.n_comparisons,
         fingerprint=comparisons.fingerprint(),
+        circle_excess=circle_excess(comparisons),
         predictor=learnt[1] if learnt else None,
     )
     found = replace(updated, report=report, predictor=learnt[0] if learnt else None)

@@ -106,22 +106,31 @@ class MemberScore:
 class PredictorTrace:
     """How the predictor was chosen: log-losses on held-out training users, mean over users.
 
+    Nobody was predicted by a member that was learnt from them, but the same users chose the members
+    and their weights.
+
     Parameters
     ----------
     log_loss : float
-        Of the pool of members.
+        Of the pool of members, over all that was held out: pairs of which the user has compared
+        none, one or both items before.
     one_ranking : float
         Of one ranking for all (Bradley–Terry scores of the other users).
     members : tuple of MemberScore
         Those that stayed.
     n_users : int
         How many users were held out.
+    log_loss_new_items, one_ranking_new_items : float or None
+        Of pairs of which the user has compared neither item before, the harder question; None where
+        there are none.
     """
 
     log_loss: float
     one_ranking: float
     members: tuple[MemberScore, ...]
     n_users: int
+    log_loss_new_items: float | None = None
+    one_ranking_new_items: float | None = None
 
 
 @dataclass(frozen=True)
@@ -152,6 +161,9 @@ class FitReport:
     unstable : tuple of int
         The components, numbered from 1, that two halves of the users, or models from other
         initialisations that predict as well, order differently (over a tenth of all pairs).
+    circle_excess : float or None
+        Where preferences go in a circle that no mixture of rankings fits, by how much they pass
+        what one can have (`checks.preference_cycles`); None else, and for comparisons on disk.
     spectral, projections, update, calibration, predictor : records
         Intermediate results of each of these steps; None where it was not run.
 
@@ -173,6 +185,7 @@ class FitReport:
     log_likelihood: float | None = None
     notes: tuple[str, ...] = ()
     unstable: tuple[int, ...] = ()
+    circle_excess: float | None = None
     spectral: SpectralTrace | None = None
     projections: ProjectionsTrace | None = None
     update: UpdateOrigin | None = None

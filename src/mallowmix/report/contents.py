@@ -120,8 +120,7 @@ def compute_contents(
             "diagnosis",
             lambda: diagnose(
                 model,
-                # as it was given: its fingerprint says whether the model was learnt from it
-                comparisons if comparisons.n_users == votes.n_users else votes,
+                comparisons,  # as given: its fingerprint says whether the model was learnt from it
                 refit=refit,
                 n_simulations=n_simulations,
                 n_top=TOP,
@@ -129,7 +128,8 @@ def compute_contents(
             ),
         )
         sure = _intervals(model, votes, n_replicates, progress, common)
-        choice = all_numbers(votes, progress=progress, engine=run) if choose_k else None
+        # of all users, as in `fit`: other users would be another split, and perhaps another number
+        choice = all_numbers(comparisons, progress=progress, engine=run) if choose_k else None
         board = leaderboard(model, reading or comparisons, level=LEVEL)
     return Contents(
         model,

@@ -87,7 +87,7 @@ def make_report(
         How many bootstrap replicates the intervals of positions and shares rest on; 0 leaves the
         intervals out.
     choose_k : bool
-        Whether to compare K with one fewer, one more, and one ranking for all.
+        Whether to say which number of components `choose_k` takes, and why.
     refit : bool
         Whether to judge predictions by users that the model has not seen, learning it anew from
         the others.

@@ -25,13 +25,18 @@ def predictor(found: Contents) -> str:
     trace = as_fitted(found.model).report.predictor
     if trace is None:
         return ""
-    how = "better" if trace.log_loss < trace.one_ranking else "no better"
     beyond = "tastes" if found.model.n_components > 1 else "ranking"
+    pool, one = trace.log_loss_new_items, trace.one_ranking_new_items
+    known = "between two things on which it knew no other choice of theirs"
+    if pool is None or one is None:
+        pool, one = trace.log_loss, trace.one_ranking
+        known = "also between things on which it knew other choices of theirs"
+    how = "better" if pool < one else "no better"
     return (
         "The model also has a predictor, which learns from a person's choices beyond the "
         f"{beyond}. When it was learnt, it predicted held-out people {how} than one ranking for "
-        f"everybody (log-likelihood per choice {minus(-trace.log_loss, 3)} against "
-        f"{minus(-trace.one_ranking, 3)}; other questions than those above)."
+        f"everybody, {known} (log-likelihood per choice {minus(-pool, 3)} against "
+        f"{minus(-one, 3)}; other choices than those above, by which its parts were chosen too)."
     )
 
 

@@ -61,7 +61,11 @@ def headline(found: Contents) -> str:
     if judged is None:
         return f"{K} tastes; whether they predict better than one ranking is not known"
     if found.better:
-        return f"{K} tastes, and everybody mixes them in their own way"
+        sure = K - len(found.unsure)
+        if not sure:
+            return f"{K} tastes predict people better than one ranking, but none of them is sure"
+        some = "" if sure == K else f" ({sure} of them sure)"
+        return f"{K} tastes{some}, and everybody mixes them in their own way"
     if judged.unclear:
         return f"{K} tastes; that they predict people better than one ranking is not shown"
     how = "better than" if judged.gain < -CLEAR * judged.gain_error else "as well as"
@@ -161,7 +165,8 @@ def _noise(found: Contents) -> list[str]:
     parts = found.diagnosis.disagreement
     if parts.variance <= 0 or found.model.n_components == 1:  # of one taste, all of it is
         return []
-    if found.no_gain:  # then tastes, and what they leave over, are a hint
+    # then tastes, and what they leave over, are a hint
+    if found.no_gain or len(found.unsure) == found.model.n_components:
         return []
     return [
         f"Of all disagreement, {rounded_percent(parts.within_component)} is noise: the same taste, "
@@ -222,6 +227,22 @@ def _careful(found: Contents) -> list[str]:
     if limits:
         return ["Some answers are limited by the data: see what it can and cannot support."]
     return []
+
+
+def hint(found: Contents) -> str:
+    """What makes a part about the differences of tastes less than a fact; empty if nothing does."""
+    if found.no_gain and found.against_one is not None:
+        if found.against_one.unclear:
+            why = "That these tastes predict better than one ranking for everybody may be chance"
+        else:
+            why = "One ranking for everybody predicts as well as these tastes"
+        return f"{why}: read this part as a hint, not as a fact."
+    if not found.unsure:
+        return ""
+    names = joined([taste(found.model, k) for k in found.unsure])
+    be, whom = ("are", "them") if len(found.unsure) > 1 else ("is", "it")
+    unsure = f"{names[0].upper()}{names[1:]} {be} unsure"
+    return f"{unsure}: read what this part says of {whom} as a hint, not as a fact."
 
 
 def telling(found: Contrast, n_components: int, *, better: bool) -> tuple[str, str, str] | None:

@@ -167,7 +167,8 @@ def _unsure(
     model: AnyModel, data: Comparisons, cycle: PreferenceCycle | None
 ) -> tuple[UnsureComponent, ...]:
     found = unsure_components(model, float(data.user_weight.sum()))
-    if cycle is None or not cycle.beyond_mixtures:
+    said = any(each.doubt == Doubt.CIRCLE for each in found)  # by the report of the fit
+    if said or cycle is None or not cycle.beyond_mixtures:
         return found
     circle = (Doubt.CIRCLE, cycle.excess)
     return *found, *(UnsureComponent(k + 1, *circle) for k in range(model.n_components))

@@ -20,6 +20,7 @@ from mallowmix.typing import Array, Positions
 _TOP = "the interval is about where the likelihood is largest, and the model"
 _UNREFINED = f"{_TOP} was not brought there: fit with refine 'full'."
 _STOPPED = f"{_TOP} stopped a little before."
+_OTHERS = "most models from other initialisations lie on one side of it."
 _TOO_SMALL = "rankings that were chosen to fit make phi too small, which the interval makes up for."
 
 
@@ -29,7 +30,9 @@ class Intervals(FramedResult):
 
     Positions are discrete: an interval of positions holds the estimate and at least `level` of the
     replicates. Where a ranking is all but known, most intervals are one or two positions wide and
-    cover more often than they say.
+    cover more often than they say. Of unstable components there are few models, and the shortest
+    run of most of them would leave the others out too often: their positions lie between the same
+    ranks as φ does, the least and the largest at 90%.
 
     Attributes
     ----------
@@ -62,7 +65,12 @@ class Intervals(FramedResult):
 
     @cached_property
     def _positions(self) -> tuple[Positions, Positions]:
-        return shortest_run(self.draws.sigma, self.position, self.level)
+        low, high = shortest_run(self.draws.sigma, self.position, self.level)
+        for k in (each - 1 for each in self.unstable):  # of few models: by rank, as for φ
+            least, most = (self._quantile(self.draws.sigma[:, k], side) for side in (-1, 1))
+            low[k] = np.minimum(np.floor(least), self.position[k])
+            high[k] = np.maximum(np.ceil(most), self.position[k])
+        return low, high
 
     @property
     def position_low(self) -> Positions:
@@ -74,7 +82,7 @@ class Intervals(FramedResult):
         """(K, Q) the worst position in each interval."""
         return self._positions[1]
 
-    def _quantile(self, draws: Array, side: float) -> Array:
+    def _quantile(self, draws: Array | Positions, side: float) -> Array:
         """The end of an interval: of R sorted replicates the one of rank p (R + 1)."""
         return np.quantile(draws, 0.5 + side * self.level / 2, axis=0, method="weibull")
 
@@ -106,7 +114,14 @@ class Intervals(FramedResult):
         if not self.refined:
             small, large = np.zeros_like(small), small | large
         why = _STOPPED if self.refined else _UNREFINED
-        cases = (("phi", small, _TOO_SMALL), ("phi", large, why), ("share", shares, why))
+        loose = self._is_unstable
+        cases = (
+            ("phi", small & ~loose, _TOO_SMALL),
+            ("phi", large & ~loose, why),
+            ("share", shares & ~loose, why),
+            ("phi", (small | large) & loose, _OTHERS),
+            ("share", shares & loose, _OTHERS),
+        )
         names = self.component_names
         return self._unstable_note(names) + [
             f"Outside its interval is the {name} of {_components(which, names)}: {reason}"
@@ -114,10 +129,14 @@ class Intervals(FramedResult):
             if which.any()
         ]
 
+    @property
+    def _is_unstable(self) -> NDArray[np.bool_]:
+        return np.isin(np.arange(len(self.phi)) + 1, self.unstable)
+
     def _unstable_note(self, names: Sequence[str]) -> list[str]:
         if not self.unstable:
             return []
-        which = np.isin(np.arange(len(self.phi)) + 1, self.unstable)
+        which = self._is_unstable
         verb, whose = ("are", "their") if which.sum() > 1 else ("is", "its")
         said = _components(which, names)
         return [

@@ -131,7 +131,8 @@ def with_other_optima(
     repeated = Replicates(others.sigma[rows], others.phi[rows], others.share[rows])
     if draws is None:
         return repeated
-    for values, other in zip(draws, repeated, strict=True):
+    mixed = Replicates(draws.sigma.copy(), draws.phi.copy(), draws.share.copy())
+    for values, other in zip(mixed, repeated, strict=True):
         values[:, unstable] = other[:, unstable]
-    share = draws.share / draws.share.sum(axis=1, keepdims=True)  # of two kinds of models
-    return draws._replace(share=share)
+    share = mixed.share / mixed.share.sum(axis=1, keepdims=True)  # of two kinds of models
+    return mixed._replace(share=share)

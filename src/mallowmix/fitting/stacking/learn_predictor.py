@@ -153,18 +153,29 @@ def _name(candidate: Candidate) -> str:
 def _trace(
     judged: Judged, weights: Array, folds: Sequence[Fold], names: Sequence[str]
 ) -> PredictorTrace:
-    total = judged.counts.sum()
-    pool = pooled(judged.table, weights, judged.category)
-    losses = -(judged.counts @ np.log(judged.table)) / total
+    pool = np.log(pooled(judged.table, weights, judged.category))
+    losses = -(judged.counts @ np.log(judged.table)) / judged.counts.sum()
     scores = tuple(
         MemberScore(name, float(losses[n]), _three(weights[:, n])) for n, name in enumerate(names)
     )
+    one, new = _one_ranking(folds), judged.category == 0
     return PredictorTrace(
-        log_loss=float(-(judged.counts @ np.log(pool)) / total),
-        one_ranking=_one_ranking(folds),
+        log_loss=float(-np.average(pool, weights=judged.counts)),
+        one_ranking=float(-np.average(one, weights=judged.counts)),
         members=scores,
         n_users=sum(fold.held_out.n_users for fold in folds),
+        **_of_new_items(pool[new], one[new], judged.counts[new]),
     )
+
+
+def _of_new_items(pool: Array, one: Array, counts: Array) -> dict[str, float]:
+    """The log-losses of pairs of which users have compared neither item; nothing without any."""
+    if not counts.sum() > 0:
+        return {}
+    return {
+        "log_loss_new_items": float(-np.average(pool, weights=counts)),
+        "one_ranking_new_items": float(-np.average(one, weights=counts)),
+    }
 
 
 def _three(weights: Array) -> tuple[float, float, float]:
@@ -172,13 +183,11 @@ def _three(weights: Array) -> tuple[float, float, float]:
     return none, one, both
 
 
-def _one_ranking(folds: Sequence[Fold]) -> float:
-    """The log-loss of one ranking for all: Bradley–Terry scores of the users who learn."""
-    loss, total = 0.0, 0.0
+def _one_ranking(folds: Sequence[Fold]) -> Array:
+    """(n,) log-likelihoods under one ranking for all: Bradley–Terry scores of users who learn."""
+    found = []
     for fold in folds:
         (scores,) = initial_means(fold.blocks, fold.train.n_items, 1, 0)
         pair = fold.held_out.queries.pair
-        gap = scores[pair // len(scores)] - scores[pair % len(scores)]
-        loss += float(fold.held_out.counts @ np.logaddexp(0, -gap))
-        total += float(fold.held_out.counts.sum())
-    return loss / total
+        found.append(-np.logaddexp(0, scores[pair % len(scores)] - scores[pair // len(scores)]))
+    return np.concatenate(found)

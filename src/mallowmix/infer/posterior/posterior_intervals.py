@@ -4,7 +4,7 @@ Their width is that of the person-level sandwich (`infer.posterior.person_spread
 stay in different optima, they are weighted by how well they predict held-out people.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -156,14 +156,19 @@ def posterior_intervals(sample: PosteriorSample, level: float = 0.9) -> Posterio
     return PosteriorIntervals(
         sample.items,
         level,
-        spread.intervals(sample.phi),
-        spread.intervals(sample.share),
+        _proportions(spread.intervals(sample.phi)),
+        _proportions(spread.intervals(sample.share)),
         _rounded(position, len(sample.items)),
         *win_rate_intervals(sample, spread),
         weights,
         report.converged,
         notes,
     )
+
+
+def _proportions(found: QuantityIntervals) -> QuantityIntervals:
+    """No end outside 0 to 1, where draws that were spread may lie."""
+    return replace(found, low=np.maximum(found.low, 0.0), high=np.minimum(found.high, 1.0))
 
 
 def _rounded(found: QuantityIntervals, n_items: int) -> QuantityIntervals:
