@@ -18,6 +18,8 @@ from mallowmix.paper.row_selection import RowSelection, selected_tasks
 
 _N_SEEDS = {"table1": 3, "fig3": 3}  # of others that have several, the default
 _OTHER_SECONDS = 300.0  # a piece of an experiment that nobody timed
+# the recovery table: all settings of a seed by one method
+_RECOVERY_SECONDS = {"full": 300.0, "paper": 200.0, "oracle": 80.0, "short": 80.0, "none": 40.0}
 # Figure 3, by the number of people: the default fit, and the paper's method (from 4 million
 # comparisons on, both learn most from a sample); references from films take time in each process
 _FIT_SECONDS = {300: 10.0, 1000: 15.0, 3000: 20.0, 10_000: 70.0, 30_000: 50.0, 100_000: 130.0}
@@ -126,6 +128,8 @@ def _selection(name: str, task: Any) -> RowSelection:
         )
     if name == "fig4":
         return RowSelection(system=_sharing(task.system), n_components=(task.k,))
+    if name == "recovery":
+        return RowSelection(method=(task.method,), seed=(task.seed,))
     return RowSelection(seed=(task.seed,)) if hasattr(task, "seed") else RowSelection()
 
 
@@ -145,6 +149,8 @@ def _seconds(name: str, first: Any) -> float:
             return references + _PAPER_SECONDS[first.users]
         alike = _ALIKE if first.references == "movielens" else 1.0
         return references + alike * _FIT_SECONDS[first.users]
+    if name == "recovery":
+        return _RECOVERY_SECONDS[first.method]
     if name == "fig4":
         return 20.0 + _SYSTEM_SECONDS.get(first.system, 0.0) * first.k
     return _OTHER_SECONDS
