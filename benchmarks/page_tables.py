@@ -165,6 +165,25 @@ def threads_table(result: Result) -> str:
     return table(["M", "", "one thread / two", "model", "goal"], rows)
 
 
+_CORE_GOALS = {"none": 6.0, "full": 11.0}  # with the most cores
+
+
+def many_cores_table(result: Result) -> str:
+    """How many times as fast each number of cores is as one."""
+    rows, cores = result["rows"], sorted({row["cores"] for row in result["rows"]})
+    lines = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        mine = {row["cores"]: row for row in rows if row["method"] == method}
+        gains = [mine[1]["seconds"] / mine[n]["seconds"] for n in cores]
+        same = "the same" if all(row["same_model"] for row in mine.values()) else "another"
+        goal, whole = _CORE_GOALS[method], cores[-1] == 16
+        said = _goal(gains[-1] >= goal, f"≥ {goal:g} with 16 cores") if whole else ""
+        lines.append([f"`{method}`", *(number(gain) for gain in gains), same, said])
+    counts = (f"{n} core{'s' if n > 1 else ''}" for n in cores)
+    heading = f"times one core, {result['comparisons']:,.0f} comparisons"
+    return table([heading, *counts, "model", "goal"], lines)
+
+
 _FOLDIN_GOALS = {"map": 40.0}
 
 

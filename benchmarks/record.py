@@ -1,5 +1,6 @@
 """Result files: what was measured, with which versions, on how many cores; and the clock."""
 
+import contextlib
 import json
 import os
 import platform
@@ -8,7 +9,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,10 +26,19 @@ def about() -> dict[str, Any]:
     """The circumstances that numbers depend on, and nothing that says whose machine it was."""
     return {
         "python": platform.python_version(),
-        "packages": {name: version(name) for name in PACKAGES},
+        "packages": _versions(),
         "processor": platform.machine(),
         "cores": os.cpu_count(),
     }
+
+
+def _versions() -> dict[str, str]:
+    """Of the packages that are installed: peers need not be."""
+    found = {}
+    for name in PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def timed(

@@ -21,6 +21,7 @@ from benchmarks import (
     floor,
     foldin,
     growth,
+    many_cores,
     many_people,
     new_people,
     page,
@@ -187,6 +188,8 @@ def results(tmp_path_factory):
     )
     save("floor", floor.measure(floor.Sizes(TINY, products=2, **few), silent), folder)
     save("threads", threads.measure(threads.Sizes(TINY, **few), silent), folder)
+    rows = many_cores.measure(TINY, 40, [1, 2])
+    save("many_cores", {"about": about(), "comparisons": 1200.0, "rows": rows}, folder)
     one = {"--help": starting.cost(("--help",), folder)}
     first = {"fit": {"seconds": 3.0, "kernels": 9}}
     save("starting", {"about": about(), "commands": one, "compiling": first}, folder)
@@ -258,6 +261,28 @@ def test_threads_give_the_same_model(results):
         row["same_model"] and row["one"] > 0 < row["two"]
         for row in load("threads", results)["rows"]
     )
+
+
+@pytest.mark.slow
+def test_many_cores_give_the_same_model(results):
+    result = load("many_cores", results)
+    assert all(row["same_model"] and row["seconds"] > 0 for row in result["rows"])
+    assert [row["cores"] for row in result["rows"]] == [1, 2, 1, 2]
+    assert (
+        "| times one core, 1,200 comparisons | 1 core | 2 cores |"
+        in page_tables.many_cores_table(result)
+    )
+
+
+def test_many_cores_are_beside_one_and_a_goal():
+    rows = [
+        {"method": method, "cores": n, "seconds": 24 / n**power, "same_model": True}
+        for method, power in (("none", 1.0), ("full", 0.5))
+        for n in (1, 16)
+    ]
+    none, full = page_tables.many_cores_table({"comparisons": 1e7, "rows": rows}).splitlines()[2:]
+    assert "| 16 |" in none and none.endswith("met |") and "not met" not in none
+    assert "| 4 |" in full and "not met" in full
 
 
 @pytest.mark.slow
