@@ -25,7 +25,7 @@ from mallowmix.learn.spectral.subspace import PairStatistics as PairStatistics
 from mallowmix.learn.spectral.subspace import Subspace as Subspace
 from mallowmix.learn.spectral.subspace import iterate_subspace
 from mallowmix.learn.spectral.subspace import pair_statistics as pair_statistics
-from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
 from mallowmix.typing import Array
 
@@ -110,7 +110,8 @@ def _rows_step(block: Block, key: np.uint64 | None, state: None) -> tuple[float,
     sums = block.weight
     if key is not None:  # as wide as weights, so that `_signed_pass` is compiled once
         sums = _random_sums(block.starts, block.weight, key, block.first_user).astype(np.float64)
-    return float(block.user_weight @ np.where(c > 0, n, 0)), (c * block.user_weight, sums, ties)
+    rows = c * block.user_weight, unwritable(sums), ties  # `block.weight` may be so, too
+    return float(block.user_weight @ np.where(c > 0, n, 0)), rows
 
 
 @compiled
