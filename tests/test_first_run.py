@@ -1,6 +1,5 @@
 """The first run: kernels are compiled where they can be kept, and a sentence says so."""
 
-import gc
 import os
 import pickle
 import shutil
@@ -16,7 +15,6 @@ import mallowmix as mm
 from mallowmix.cli.compile_note import FIRST_FIT_SECONDS, watch_compiling
 from mallowmix.numerics import kernel_cache
 from mallowmix.numerics.compiled import compiled, unwritable
-from mallowmix.numerics.kernel_compiler import LinkedLibrary
 from tests import command_line
 
 SOURCE = Path(mm.__file__).parent
@@ -204,55 +202,6 @@ def test_the_users_cache_is_where_the_desktop_says(monkeypatch, tmp_path):
             monkeypatch.setenv("XDG_CACHE_HOME", unset)
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
         assert kernel_cache._user_cache() == tmp_path / "home" / ".cache"
-
-
-@compiled
-def root(x):
-    """Fails where it is asked to, in a kernel that only another calls."""
-    if x < 0:
-        raise ValueError("no root")
-    return x**0.5
-
-
-@compiled
-def sum_of_roots(values):
-    total = 0.0
-    for value in values:
-        total += root(value)
-    return total
-
-
-def test_what_only_kernels_call_is_linked_without_machine_code_of_its_own():
-    assert sum_of_roots(np.array([4.0, 9.0])) == 5
-    inner = root._inner.overloads
-    assert [type(made.library) for made in inner.values()] == [LinkedLibrary]
-    assert root._outer is None
-    with pytest.raises(ValueError, match="no root"):
-        sum_of_roots(np.array([1.0, -1.0]))
-    assert root(16.0) == 4  # from Python: machine code of its own
-    assert gc.isenabled()
-
-
-@pytest.mark.slow
-def test_linked_kernels_are_found_again_in_what_was_kept(tmp_path):
-    script = (
-        "from mallowmix.cli.compile_note import watch_compiling\n"
-        "import numpy as np\n"
-        "from tests.test_first_run import sum_of_roots\n"
-        "heard = []\n"
-        "with watch_compiling(heard.append):\n"
-        "    print(sum_of_roots(np.array([4.0, 9.0])))\n"
-        "print(len(heard))\n"
-    )
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env=environment, capture_output=True, text=True, check=True,
-        ).stdout.split()
-        for _ in range(2)
-    ]  # fmt: skip
-    assert said == [["5.0", "2"], ["5.0", "0"]]
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ plain object until it is called, or until another kernel that calls it is compil
 import functools
 import threading
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any, Literal
 
 _LOCK = threading.Lock()
@@ -15,8 +16,8 @@ _LOCK = threading.Lock()
 class Kernel:
     """A function that is compiled when first called, kept in Numba's cache, and runs in threads.
 
-    For other kernels that call it, it is compiled as far as linking it in: machine code of its own
-    would take as long again.
+    For other kernels that call it, it is compiled without what calls from Python need: that would
+    take as long again for a small one.
 
     Parameters
     ----------
@@ -47,27 +48,30 @@ class Kernel:
         return self._function.__qualname__
 
     def _make_outer(self) -> Any:
-        from mallowmix.numerics.kernel_compiler import KernelCompiler
-
         with _LOCK:
-            self._outer = self._outer or self._dispatcher(
-                self._function, cache=True, pipeline_class=KernelCompiler
-            )
+            self._outer = self._outer or self._dispatcher(self._function)
             return self._outer
 
     def _make_inner(self) -> Any:
-        from mallowmix.numerics.kernel_compiler import LinkedCompiler
-
+        old = self._function
+        parts: Any = (
+            old.__code__,
+            old.__globals__,
+            old.__name__,
+            old.__defaults__,
+            old.__closure__,
+        )
+        twin = FunctionType(*parts)
+        twin.__module__, twin.__doc__ = old.__module__, old.__doc__
+        twin.__qualname__ = f"inner_{old.__name__}"  # of a file of its own in the cache
         with _LOCK:
-            self._inner = self._inner or self._dispatcher(
-                self._function, no_cpython_wrapper=True, pipeline_class=LinkedCompiler
-            )
+            self._inner = self._inner or self._dispatcher(twin, no_cpython_wrapper=True)
             return self._inner
 
     def _dispatcher(self, function: Callable[..., Any], **options: Any) -> Any:
         import numba
 
-        common: Any = {"nogil": True, "no_cfunc_wrapper": True}
+        common: Any = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
         return numba.njit(**common, **self._options, **options)(function)
 
 
