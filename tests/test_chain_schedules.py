@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, roots_jacobi
 
+from mallowmix.engine import Block
 from mallowmix.infer.posterior import posterior_intervals, split_evidence, split_moves
 from mallowmix.infer.posterior.person_spread import QuantityIntervals
 from mallowmix.learn.spectral import monte_carlo_em as em
@@ -94,10 +95,22 @@ def test_it_ends_wherever_draws_leave_little_to_chance(monkeypatch):
 
 def test_noise_is_what_a_cycle_gained_a_position_in_units_of_its_weight():
     run = object.__new__(em._Run)
-    run.components, run.gained, run.passes = TEN, 3.0, em.DISCARDED + 1
+    run.size, run.gained, run.passes = 10, 3.0, em.DISCARDED + 1
     assert run.noise(1.0) == pytest.approx(0.3) and run.noise(0.25) == pytest.approx(1.2)
     run.passes = em.DISCARDED  # α is not estimated yet
     assert run.noise(1.0) == np.inf
+
+
+def test_user_weights_below_one_make_nats_smaller():
+    """A weight of a tenth for everybody: a tenth. Two copies of a person are two people."""
+    rows = (np.array([0, 2, 3]), np.array([1, 2, 1], np.int32), np.array([1.0, 1.0, 2.0]))
+
+    def factor(*weights):
+        return em.smaller_by_weights([Block(0, 3, *rows, np.array(weights), None)])
+
+    assert factor(0.1, 0.1) == pytest.approx(0.1) and factor(2.0, 2.0) == 1
+    assert factor(1.0, 0.5) == pytest.approx((2 + 2 * 0.25) / (2 + 2 * 0.5))
+    assert factor(0.0, 1.0) == 1 and em.smaller_by_weights([Block(0, 3, *rows, np.zeros(2))]) == 0
 
 
 def test_random_signs_have_the_weight_as_their_variance():

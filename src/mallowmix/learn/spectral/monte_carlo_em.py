@@ -157,6 +157,7 @@ class _Run:
         self.n_groups = 1
         self.move_sigma = True
         self.gained = np.inf  # nats, by the searches of the last cycle
+        self.size = components.sigma.size * smaller_by_weights(blocks)
 
     def outcome(self, moved: list[int]) -> MonteCarlo:
         """The state at the end."""
@@ -166,7 +167,7 @@ class _Run:
         """What the draws of the last cycle, of this weight, left to chance: nats a position."""
         if self.passes <= DISCARDED:
             return np.inf
-        return self.gained / gain / self.components.sigma.size
+        return self.gained / gain / max(self.size, 1e-300)
 
     def cycle(self, gain: float) -> int:
         """Move every component once, a group at a time; how many items changed position."""
@@ -205,6 +206,22 @@ class _Run:
             # they mix may move together.
             self.n_groups = groups(squares, n_users, len(self.alpha))
         return moved
+
+
+def smaller_by_weights(blocks: list[Block]) -> float:
+    """By what factor user weights below 1 make nats smaller: Σ u² n / Σ u n, at most 1.
+
+    Where nobody may count for more than some comparisons, the log-likelihood and its noise are
+    both smaller than those of the answers that were given.
+
+    Parameters
+    ----------
+    blocks : list of Block
+        The users.
+    """
+    answers = [np.bincount(block.users_of_rows(), block.weight, block.n_users) for block in blocks]
+    n, u = np.concatenate(answers), np.concatenate([block.user_weight for block in blocks])
+    return float(min(1.0, (u**2 @ n) / max(u @ n, 1e-300)))
 
 
 def groups(squares: float, n_users: float, n_components: int) -> int:
