@@ -9,7 +9,6 @@ from mallowmix.model.calibration import Calibration
 from mallowmix.peers.validation import best_of_growing
 
 _MOST_ROUNDS = 3
-_FACTORS = (2.0, 2.0**0.5)
 Settings = TypeVar("Settings")
 
 
@@ -46,11 +45,12 @@ def searched(
     start: Settings,
     names: Sequence[str],
     loss_of: Callable[[Settings], float],
+    factors: Sequence[float] = (2.0, 2.0**0.5),
 ) -> Settings:
     """Choose numbers above 0 in turn, the others held, until a round over all changes none.
 
     Each is tried at half and twice its value, and further while the best is at an end
-    (`best_of_growing`); of "floor" the odds are halved and doubled. Then again by factors of √2.
+    (`best_of_growing`); of "floor" the odds are halved and doubled. Then so by factors of √2.
 
     Parameters
     ----------
@@ -60,14 +60,17 @@ def searched(
         Its fields that are chosen.
     loss_of : callable
         The loss of a dataclass like `start`.
+    factors : sequence of float
+        The factors; 2 alone where a loss takes long.
 
     Returns
     -------
     frozen dataclass
-        One that no change of a single number by √2 improves; or that of the third round of each.
+        One that no change of a single number by the last factor improves; or that of its third
+        round.
     """
     cached, found = cache(loss_of), start
-    for factor in _FACTORS:
+    for factor in factors:
         for _ in range(_MOST_ROUNDS):
             before = found
             for name in names:

@@ -18,6 +18,7 @@ from mallowmix.paper.table2.fold_weights import fold_weights
 from mallowmix.paper.table2.rating_settings import searched, settings_text
 from mallowmix.paper.table2.ratings_split import RatingsSplit
 from mallowmix.paper.table2.settings_choice import (
+    COARSE,
     POSTERIOR,
     SettingsChoice,
     learn_m4,
@@ -192,7 +193,7 @@ class RatingSystem:
                 lambda given, held_out: settings.fit(given, self.k).predict(*held_out[:2])
             )
 
-        return searched(PMF(), ("penalty",), loss_of).penalty
+        return searched(PMF(), ("penalty",), loss_of, COARSE).penalty
 
 
 def _family(system: str) -> str:

@@ -38,6 +38,7 @@ from mallowmix.typing import Array
 
 _K = 10
 _PART_OF_USERS = 3  # rules are judged on every third user
+COARSE = (2.0,)  # factors of the search, where trying once takes long
 _SHORT = SpectralOptions(refine="short")
 # the mean of θ depends on the likelihood's weight relative to the prior's scale, which stays 1
 POSTERIOR = ("likelihood_weight", "a", "b", "c")
@@ -78,7 +79,7 @@ class SettingsChoice:
         def cap_loss(settings: RatingSettings) -> float:
             return self._posterior_error(short(settings.user_cap), settings)
 
-        found = searched(RatingSettings(), (*POSTERIOR, "user_cap"), cap_loss)
+        found = searched(RatingSettings(), (*POSTERIOR, "user_cap"), cap_loss, COARSE)
         model = self._m4_capped(found.user_cap)
 
         def loss_of(settings: RatingSettings) -> float:
@@ -104,7 +105,7 @@ class SettingsChoice:
             calibration = Calibration(spam_share=settings.floor)
             return self.rule_error(replace(model, calibration=calibration), rule)
 
-        return searched(RatingSettings(), ("floor",), loss_of)
+        return searched(RatingSettings(), ("floor",), loss_of, COARSE)
 
     @cached_property
     def algorithms_posterior(self) -> RatingSettings:
@@ -165,7 +166,7 @@ class SettingsChoice:
         def loss_of(settings: ReadingSettings) -> float:
             return self._stars_error(learnt_on_stars(self._table, begin, settings.strength))
 
-        return searched(line, ("strength",), loss_of)
+        return searched(line, ("strength",), loss_of, COARSE)
 
     def peer_error(self, predict: Callable[[RatingColumns, RatingColumns], Array]) -> float:
         """The error of ``predict(given, held_out)``, stars for the tenth that is held out.

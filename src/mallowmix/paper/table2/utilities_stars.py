@@ -42,7 +42,7 @@ class ReadingSettings:
 
     scale: float = 0.2
     generosity: float = 0.2
-    strength: float = 400.0
+    strength: float = 100.0
 
 
 def reading(table: RatingTable, predictor: Predictor, settings: ReadingSettings) -> StarProfiles:
