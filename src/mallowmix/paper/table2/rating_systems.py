@@ -38,7 +38,7 @@ _PEERS: dict[str, Any] = {"user + item bias": Bias(), "PMF": PMF(), "BPMF": BPMF
 _RULES: dict[str, Rule] = {"printed rule": "printed", "marginals": "marginals"}
 
 
-class Found(NamedTuple):
+class PredictedStars(NamedTuple):
     """Predicted stars, and the settings that were chosen for them, in a few words."""
 
     stars: Array
@@ -64,13 +64,13 @@ class RatingSystem:
         self.family, self.k, self.choice = _family(system), k, choice
         self.request = choice.request
         self.train, self.targets = split.train, split.test[:2]
-        self._found: dict[str, Found] = {}
+        self._found: dict[str, PredictedStars] = {}
 
     def serves(self, system: str, k: int) -> bool:
         """Whether it has learnt what this system needs."""
         return (self.family, self.k) == (_family(system), k)
 
-    def predict(self, system: str, variant: str) -> Found:
+    def predict(self, system: str, variant: str) -> PredictedStars:
         """The stars of the test ratings, and by which settings.
 
         Parameters
@@ -80,7 +80,7 @@ class RatingSystem:
 
         Returns
         -------
-        Found
+        PredictedStars
             A number of stars for each test rating.
         """
         real, _, rounded = variant.partition(", ")
@@ -92,9 +92,9 @@ class RatingSystem:
         stars, settings = self._found[name]
         if rounded:
             stars = np.clip(np.rint(stars), self._table.scale[0], self._table.scale[-1])
-        return Found(stars, settings)
+        return PredictedStars(stars, settings)
 
-    def _computed(self, system: str, variant: str) -> Found:
+    def _computed(self, system: str, variant: str) -> PredictedStars:
         """The prediction before rounding."""
         if variant in _RULES:
             return self._mode(system, _RULES[variant])
@@ -127,7 +127,7 @@ class RatingSystem:
         m4 = replace(self._fitted, predictor=None)
         return without_dispersion(m4) if system == "TM" else m4
 
-    def _mode(self, system: str, rule: Rule) -> Found:
+    def _mode(self, system: str, rule: Rule) -> PredictedStars:
         """A rule of the paper, which takes the most probable number of stars."""
         model, text = self._model(system), ""
         if system == PAPER_RATING_SYSTEM:
@@ -139,9 +139,9 @@ class RatingSystem:
             text = settings_text(settings, ("floor",))
         n_jobs = self.request.n_jobs
         found = predict_ratings(model, self.train, self.targets, rule, n_jobs=n_jobs)
-        return Found(found.mode, text)
+        return PredictedStars(found.mode, text)
 
-    def _posterior(self, system: str) -> Found:
+    def _posterior(self, system: str) -> PredictedStars:
         names, floored = POSTERIOR, system == "TM"
         if system == PAPER_RATING_SYSTEM:
             settings = self.choice.algorithms_posterior
@@ -152,9 +152,9 @@ class RatingSystem:
         model = replace(self._model(system), calibration=settings.calibration(floored=floored))
         abc, n_jobs = {name: getattr(settings, name) for name in "abc"}, self.request.n_jobs
         found = predict_ratings(model, self.train, self.targets, n_jobs=n_jobs, **abc)
-        return Found(found.mean, settings_text(settings, names))
+        return PredictedStars(found.mean, settings_text(settings, names))
 
-    def _star_profiles(self) -> Found:
+    def _star_profiles(self) -> PredictedStars:
         settings, table = self.choice.profiles, self._table
         weights = fold_weights(
             self._fitted,
@@ -165,9 +165,9 @@ class RatingSystem:
         )
         profiles = learn_profiles(table, weights, settings)
         stars = predict_stars(profiles, table, *table.numbers(*self.targets))
-        return Found(stars, settings_text(settings))
+        return PredictedStars(stars, settings_text(settings))
 
-    def _utilities(self, variant: str) -> Found:
+    def _utilities(self, variant: str) -> PredictedStars:
         """The predictor's utilities: read as stars, or where learning on stars begins."""
         settings, table, predictor = self.choice.utilities, self._table, self._fitted.predictor
         assert predictor is not None
@@ -176,14 +176,14 @@ class RatingSystem:
             profiles = learnt_on_stars(table, profiles, settings.strength)
             names = (*names, "strength")
         stars = predict_stars(profiles, table, *table.numbers(*self.targets))
-        return Found(stars, settings_text(settings, names))
+        return PredictedStars(stars, settings_text(settings, names))
 
-    def _peer(self, system: str) -> Found:
+    def _peer(self, system: str) -> PredictedStars:
         text, peer = "", _PEERS.get(system)
         if peer is None:
             penalty = self._pmf_penalty()
             peer, text = PMF(penalty=penalty), f"penalty {penalty:.4g}"
-        return Found(peer.fit(self.train, max(self.k, 1)).predict(*self.targets), text)
+        return PredictedStars(peer.fit(self.train, max(self.k, 1)).predict(*self.targets), text)
 
     def _pmf_penalty(self) -> float:
         """The λ of PMF that predicts training ratings held out best, at this K."""

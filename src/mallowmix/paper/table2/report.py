@@ -87,7 +87,7 @@ column `settings` of the CSV file has what was chosen. No test rating decides an
   (`mallowmix.paper.table2.star_profiles`). The components, and so which films are alike, come
   from M4's comparisons.
 - *predictor*: what the same call of `fit` also learns; its Gaussian utilities say how people's
-  tastes for films go together. *utilities*: stars are read off them by a line, of which two
+  utilities of films go together. *utilities*: stars are read off them by a line, of which two
   numbers are chosen; *learnt on stars*: their covariance is where EM begins that learns the
   covariance of stars from the training ratings (`mallowmix.paper.table2.utilities_stars`).
 """

@@ -16,6 +16,7 @@ from mallowmix.data.ratings import RatingTable, rating_table
 from mallowmix.errors import MallowmixWarning
 from mallowmix.fitting.fit import fit
 from mallowmix.infer.rating_prediction import Rule, predict_ratings
+from mallowmix.infer.user_ratings import RatingPrediction
 from mallowmix.model.calibration import Calibration
 from mallowmix.model.fit_options import ProjectionsOptions, SpectralOptions
 from mallowmix.model.fitted_model import FittedModel, as_fitted
@@ -180,20 +181,22 @@ class SettingsChoice:
 
     def rule_error(self, model: FittedModel, rule: Rule) -> float:
         """The error of a rule of the paper, of the mode that it takes."""
-        found = self._predicted(model, rule)
+        found = self._predicted(model, rule, RatingSettings())
         return rmse(found.mode, self._some.held_out[2])
 
     def _posterior_error(
         self, model: FittedModel, settings: RatingSettings, *, floored: bool = False
     ) -> float:
         model = replace(model, calibration=settings.calibration(floored=floored))
-        found = self._predicted(model, "posterior", a=settings.a, b=settings.b, c=settings.c)
+        found = self._predicted(model, "posterior", settings)
         return rmse(found.mean, self._some.held_out[2])
 
-    def _predicted(self, model: FittedModel, rule: Rule, **options: float):
+    def _predicted(
+        self, model: FittedModel, rule: Rule, settings: RatingSettings
+    ) -> RatingPrediction:
         given, held_out = self._some
-        n_jobs = self.request.n_jobs
-        return predict_ratings(model, given, held_out[:2], rule, n_jobs=n_jobs, **options)
+        n_jobs, a, b, c = self.request.n_jobs, settings.a, settings.b, settings.c
+        return predict_ratings(model, given, held_out[:2], rule, a=a, b=b, c=c, n_jobs=n_jobs)
 
     def _stars_error(self, profiles: StarProfiles) -> float:
         user, item, stars = self._all.held_out
