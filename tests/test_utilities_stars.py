@@ -87,7 +87,9 @@ def test_what_is_learnt_on_stars_predicts_as_the_normal_that_was_learnt():
 def test_the_covariance_is_that_of_utilities_drawn_from_the_model():
     random = np.random.default_rng(3)
     means, V = np.array([[2.0, 0, 0, -2], [-2, 1, 0, 1]]), random.normal(size=(4, 1))
-    model = mm.UtilitiesModel(means, V, np.array([0.5, 1, 1, 2.0]), [0.3, 0.7], ITEMS)
+    model = mm.UtilitiesModel(
+        means, V, np.array([0.5, 1, 1, 2.0]), np.array([0.3, 0.7]), np.array(ITEMS)
+    )
     predictor = Predictor((model,), np.ones((3, 1)))
     k = (random.random(200_000) < 0.7).astype(int)
     noise = random.normal(size=(len(k), 4)) * np.sqrt(model.variances)
