@@ -21,7 +21,15 @@ FURTHER_MODULES = {  # beside `run` and `report`
     "footnote": set(),
     "recovery": {"planted_settings"},
     "table1": {"mixtures", "populations"},
-    "table2": {"fold_weights", "rating_systems", "ratings_split", "star_profiles"},
+    "table2": {
+        "fold_weights",
+        "rating_settings",
+        "rating_systems",
+        "ratings_split",
+        "settings_choice",
+        "star_profiles",
+        "utilities_stars",
+    },
 }
 
 

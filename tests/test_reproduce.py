@@ -31,8 +31,8 @@ from mallowmix.paper.movielens_files import MOVIELENS_SHA256, MOVIELENS_URL, rea
 from mallowmix.paper.table1 import populations
 from mallowmix.paper.table1 import run as table1
 from mallowmix.paper.table1.mixtures import RANKING_MIXTURES
-from mallowmix.paper.table2 import rating_systems
 from mallowmix.paper.table2 import run as table2
+from mallowmix.paper.table2 import settings_choice
 from mallowmix.paper.theory.solid_angles import solid_angles, triangle_solid_angles
 
 
@@ -268,12 +268,12 @@ def test_the_paper_s_table():
 def test_table_2(films, tmp_path, monkeypatch):
     monkeypatch.setattr(table2, "_N_ITEMS", N_FILMS)
     monkeypatch.setattr(table2, "_KS", (2, 3))
-    monkeypatch.setattr(rating_systems, "_N_FITS", 2)
-    monkeypatch.setattr(rating_systems, "_TEMPERS", (1.0, 3.0))
+    monkeypatch.setattr(settings_choice, "_K", 2)
+    monkeypatch.setattr(settings_choice, "_PART_OF_USERS", 1)
     said, _ = run("reproduce", "table2", "--quick", "--data", films, "-o", tmp_path)
     rows = check_files(tmp_path, "table2", table2.EXPERIMENT.columns)
     error = {(row["system"], row["variant"]): float(row["rmse"]) for row in rows}
-    assert len(rows) == 17 and {row["k"] for row in rows} == {"0", "3"} and "17 of 17" in said
+    assert len(rows) == 23 and {row["k"] for row in rows} == {"0", "3"} and "23 of 23" in said
     # tastes explain what biases cannot
     assert error["M4", "star profiles"] < 0.8 * error["user + item bias", "real"]
     assert error["M4", "posterior"] < error["user + item bias", "real"]
@@ -281,7 +281,7 @@ def test_table_2(films, tmp_path, monkeypatch):
     lines = whole.splitlines(keepends=True)
     (tmp_path / "table2.csv").write_bytes(b"".join(lines[:7]))
     said, _ = run("reproduce", "table2", "--quick", "--data", films, "-o", tmp_path)
-    assert "holds 6 of 17 rows already" in said and (tmp_path / "table2.csv").read_bytes() == whole
+    assert "holds 6 of 23 rows already" in said and (tmp_path / "table2.csv").read_bytes() == whole
 
 
 # --- words ----------------------------------------------------------------------------------------

@@ -49,11 +49,11 @@ def test_weights_elsewhere_do_not_see_the_rating_itself(tmp_path):
         0.5,
         [0.5, 0.5],
     )
-    before = fold_weights(model, table)
+    before = fold_weights(model, table, mm.Calibration(0.03, 4.0))
     turned = replace(
         table, level=np.where(before.fold == 3, 4 - table.level, table.level).astype(np.int32)
     )
-    after = fold_weights(model, turned)
+    after = fold_weights(model, turned, mm.Calibration(0.03, 4.0))
     same = before.fold == 3
     assert np.array_equal(before.elsewhere[same], after.elsewhere[same])
     assert not np.allclose(before.elsewhere[~same], after.elsewhere[~same])

@@ -12,6 +12,7 @@ from mallowmix.data.ratings import RatingTable, Scale, rating_table
 from mallowmix.errors import OptionError
 from mallowmix.numerics.randomness import Step, generator
 from mallowmix.peers.interface import FittedRatings, fitted_ratings, rmse
+from mallowmix.peers.validation import best_of_growing
 from mallowmix.typing import Array
 
 _HELD = Step.BIAS
@@ -27,7 +28,8 @@ class Bias:
     ----------
     shrinkage : sequence of float
         Candidates for the penalties λ of users and of items. Where there are several, the pair is
-        chosen by the error on a tenth of the ratings, held out, and then all ratings are used.
+        chosen by the error on a tenth of the ratings, held out (then the least or the largest is
+        halved or doubled while it is the best), and then all ratings are used.
     n_sweeps : int
         Alternating updates.
     scale : Scale
@@ -67,7 +69,17 @@ class Bias:
         if len(pairs) == 1 or len(table) < 10:
             return pairs[len(pairs) // 2]
         held = generator(seed, _HELD).permutation(len(table)) < len(table) // 10
-        return min(pairs, key=lambda pair: self._error(table, held, *pair))
+        best = min(pairs, key=lambda pair: self._error(table, held, *pair))
+        above_0 = [value for value in self.shrinkage if value > 0]
+        if min(best) == 0 or len(above_0) < 2:
+            return best
+        user = best_of_growing(
+            above_0, lambda value: self._error(table, held, value, best[1]), _half, _double
+        )
+        item = best_of_growing(
+            above_0, lambda value: self._error(table, held, user, value), _half, _double
+        )
+        return user, item
 
     def _error(
         self, table: RatingTable, held: NDArray[np.bool_], lambda_user: float, lambda_item: float
@@ -88,3 +100,11 @@ class Bias:
             b_item = np.bincount(item, rating - mean - b_user[user], table.n_items) / n_item
             b_user = np.bincount(user, rating - mean - b_item[item], table.n_users) / n_user
         return b_user, b_item, mean
+
+
+def _half(value: float) -> float:
+    return value / 2
+
+
+def _double(value: float) -> float:
+    return 2 * value

@@ -17,8 +17,6 @@ from mallowmix.typing import Array, Progress
 
 # a tenth of the ratings at a time is held out of what is given of users
 N_RATING_FOLDS = 10
-# of comparisons made from ratings; chosen on training ratings held out
-RATING_CALIBRATION = Calibration(likelihood_weight=0.03, prior_scale=4.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +41,13 @@ class FoldWeights:
 def fold_weights(
     model: AnyModel,
     table: RatingTable,
+    calibration: Calibration,
     *,
     seed: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> FoldWeights:
-    """The weights of all users, inferred with `RATING_CALIBRATION`.
+    """The weights of all users.
 
     Parameters
     ----------
@@ -56,6 +55,8 @@ def fold_weights(
         The model, with the members of its ensemble.
     table : RatingTable
         The users' ratings.
+    calibration : Calibration
+        How weights are inferred.
     seed : int
         Of the split into folds.
     n_jobs : int, optional
@@ -68,7 +69,7 @@ def fold_weights(
     FoldWeights
         The weights given all ratings, and given those in other folds.
     """
-    members = prepare_members(replace(as_fitted(model), calibration=RATING_CALIBRATION))
+    members = prepare_members(replace(as_fitted(model), calibration=calibration))
     fold = generator(seed, Step.STAR_PROFILES).permutation(len(table)) % N_RATING_FOLDS
     elsewhere = np.empty((len(table), sum(len(prepared.alpha) for prepared in members)))
     for number in range(N_RATING_FOLDS):

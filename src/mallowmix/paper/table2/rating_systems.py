@@ -1,44 +1,48 @@
-"""The systems of Table 2, each learnt from the training ratings; M4 and TM share a fit."""
+"""The systems of Table 2, each learnt from the training ratings; M4 and TM share a fit.
 
-import warnings
-from collections.abc import Callable
+Every constant comes from `SettingsChoice`, which sees training ratings alone.
+"""
+
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mallowmix.data.ratings import RatingTable, rating_table
-from mallowmix.errors import MallowmixWarning
-from mallowmix.fitting.fit import fit
 from mallowmix.infer.rating_prediction import Rule, predict_ratings
 from mallowmix.model.calibration import Calibration
-from mallowmix.model.ensemble import Ensemble
 from mallowmix.model.fitted_model import FittedModel, as_fitted
-from mallowmix.model.m4 import M4
-from mallowmix.numerics.randomness import Step, generator
-from mallowmix.paper.experiment import Request
-from mallowmix.paper.paper_method import PaperMethod, chosen_settings
-from mallowmix.paper.table2.fold_weights import RATING_CALIBRATION, fold_weights
-from mallowmix.paper.table2.ratings_split import RatingColumns, RatingsSplit
+from mallowmix.paper.paper_method import PaperMethod
+from mallowmix.paper.table2.fold_weights import fold_weights
+from mallowmix.paper.table2.rating_settings import searched, settings_text
+from mallowmix.paper.table2.ratings_split import RatingsSplit
+from mallowmix.paper.table2.settings_choice import (
+    COARSE,
+    POSTERIOR,
+    SettingsChoice,
+    learn_m4,
+    without_dispersion,
+)
 from mallowmix.paper.table2.star_profiles import learn_profiles, predict_stars
+from mallowmix.paper.table2.utilities_stars import learnt_on_stars, reading
 from mallowmix.peers.bias import Bias
 from mallowmix.peers.bpmf import BPMF
-from mallowmix.peers.interface import rmse
 from mallowmix.peers.pmf import PMF
-from mallowmix.peers.tm import best_floor
-from mallowmix.readers.rating_forms import capped, comparisons_from_ratings
+from mallowmix.readers.rating_forms import comparisons_from_ratings
 from mallowmix.typing import Array
 
-_USER_CAP = 8.0  # a user counts for at most so many independent comparisons in learning
-_N_FITS = 4  # fits whose predictions are averaged
-# candidates for a of `predict_ratings`, tuned on training ratings held out
-_TEMPERS = (1.0, 2.0, 3.0, 5.0, 8.0)
-# candidates for TM's floor, to begin with: the prior probability of a coin flip, without which a
-# choice against all rankings has probability 0
-_FLOORS = (0.02, 0.05, 0.1, 0.2, 0.4)
 PAPER_RATING_SYSTEM = "M4, Algorithms 1–4"
+PREDICTOR, TUNED_PMF = "predictor", "PMF, penalty chosen"
+_PEERS: dict[str, Any] = {"user + item bias": Bias(), "PMF": PMF(), "BPMF": BPMF()}
 _RULES: dict[str, Rule] = {"printed rule": "printed", "marginals": "marginals"}
+
+
+class PredictedStars(NamedTuple):
+    """Predicted stars, and the settings that were chosen for them, in a few words."""
+
+    stars: Array
+    settings: str = ""
 
 
 class RatingSystem:
@@ -49,24 +53,25 @@ class RatingSystem:
     split : RatingsSplit
         The ratings to learn from and those to predict.
     system : str
-        Its name, one of the column "system"; "TM" and "M4" are served by one object.
+        Its name, one of the column "system"; "TM", "M4" and "predictor" are served by one object.
     k : int
         The number of components or dimensions.
-    request : Request
-        The number of threads, and the progress.
+    choice : SettingsChoice
+        The constants, chosen on the training ratings.
     """
 
-    def __init__(self, split: RatingsSplit, system: str, k: int, request: Request) -> None:
-        self.family, self.k, self.request = _family(system), k, request
+    def __init__(self, split: RatingsSplit, system: str, k: int, choice: SettingsChoice) -> None:
+        self.family, self.k, self.choice = _family(system), k, choice
+        self.request = choice.request
         self.train, self.targets = split.train, split.test[:2]
-        self._found: dict[str, Array] = {}
+        self._found: dict[str, PredictedStars] = {}
 
     def serves(self, system: str, k: int) -> bool:
         """Whether it has learnt what this system needs."""
         return (self.family, self.k) == (_family(system), k)
 
-    def predict(self, system: str, variant: str) -> Array:
-        """The stars of the test ratings.
+    def predict(self, system: str, variant: str) -> PredictedStars:
+        """The stars of the test ratings, and by which settings.
 
         Parameters
         ----------
@@ -75,140 +80,122 @@ class RatingSystem:
 
         Returns
         -------
-        (n,) array of float
+        PredictedStars
             A number of stars for each test rating.
         """
-        if variant in _RULES:
-            model = self._with_floor(system, _RULES[variant])
-            return self._stars(replace(model, ensemble=Ensemble()), _RULES[variant])
-        stars = self._real(system, variant)
-        if "rounded" not in variant:
-            return stars
-        return np.clip(np.rint(stars), self._table.scale[0], self._table.scale[-1])
-
-    def _real(self, system: str, variant: str) -> Array:
-        """The prediction before rounding."""
-        if "star profiles" in variant:
-            return self._once("star profiles", self._star_profiles)
-        if system in ("TM", "M4", PAPER_RATING_SYSTEM):
-            return self._once(system, lambda: self._posterior(system))
-        peer: Any = {"PMF": PMF, "BPMF": BPMF}.get(system, Bias)()
-        return self._once(
-            system, lambda: peer.fit(self.train, max(self.k, 1)).predict(*self.targets)
-        )
-
-    def _once(self, name: str, compute: Callable[[], Array]) -> Array:
+        real, _, rounded = variant.partition(", ")
+        if real == "rounded":
+            real, rounded = "real", real
+        name = f"{system}, {real}"
         if name not in self._found:
-            self._found[name] = compute()
-        return self._found[name]
+            self._found[name] = self._computed(system, real)
+        stars, settings = self._found[name]
+        if rounded:
+            stars = np.clip(np.rint(stars), self._table.scale[0], self._table.scale[-1])
+        return PredictedStars(stars, settings)
+
+    def _computed(self, system: str, variant: str) -> PredictedStars:
+        """The prediction before rounding."""
+        if variant in _RULES:
+            return self._mode(system, _RULES[variant])
+        if variant == "posterior":
+            return self._posterior(system)
+        if variant == "star profiles":
+            return self._star_profiles()
+        if system == PREDICTOR:
+            return self._utilities(variant)
+        return self._peer(system)
 
     @cached_property
     def _table(self) -> RatingTable:
         return rating_table(self.train)
 
     @cached_property
-    def _models(self) -> dict[str, FittedModel]:
-        """M4 from the training comparisons, and TM: the same rankings without dispersion."""
-        if self.family == PAPER_RATING_SYSTEM:
-            return {self.family: _learn_as_the_paper(self.train, self.k, self.request)}
-        model = _learn_m4(self.train, self.k, self.request)
-        return {"M4": model, "TM": _without_dispersion(model)}
+    def _fitted(self) -> FittedModel:
+        """M4 from the training comparisons, with the predictor of the same call."""
+        cap = self.choice.m4.user_cap
+        return learn_m4(self.train, self.k, cap, self.request, predictor=True)
 
     @cached_property
-    def _held(self) -> tuple[RatingColumns, RatingColumns]:
-        return held_ratings(self.train)
+    def _learnt_as_the_paper(self) -> FittedModel:
+        method = PaperMethod(comparisons_from_ratings(*self.train), self.k, self.request.n_jobs)
+        return as_fitted(method.learn(self.choice.algorithms(self.k))[0])
 
-    def _with_floor(self, system: str, rule: Rule, **calibration: float) -> FittedModel:
-        """The model; TM's with the floor that predicts training ratings held out best."""
-        made = replace(Calibration(), **calibration)
-        model = replace(self._models[system], calibration=made)
-        if system != "TM":
-            return model
+    def _model(self, system: str) -> FittedModel:
+        if system == PAPER_RATING_SYSTEM:
+            return self._learnt_as_the_paper
+        m4 = replace(self._fitted, predictor=None)
+        return without_dispersion(m4) if system == "TM" else m4
 
-        def floored(eps: float) -> FittedModel:
-            return replace(model, calibration=replace(made, spam_share=eps))
-
-        single = rule != "posterior"  # from one fit
-
-        def loss_of(eps: float) -> float:
-            tried = floored(eps)
-            return self._held_error(replace(tried, ensemble=Ensemble()) if single else tried, rule)
-
-        return floored(best_floor(loss_of, _FLOORS))
-
-    def _held_error(self, model: FittedModel, rule: Rule, a: float = 3.0) -> float:
-        given, held_out = self._held
-        found = predict_ratings(model, given, held_out[:2], rule, a=a, n_jobs=self.request.n_jobs)
-        return rmse(found.mean if rule == "posterior" else found.mode, held_out[2])
-
-    def _stars(self, model: FittedModel, rule: Rule) -> Array:
+    def _mode(self, system: str, rule: Rule) -> PredictedStars:
+        """A rule of the paper, which takes the most probable number of stars."""
+        model, text = self._model(system), ""
+        if system == PAPER_RATING_SYSTEM:
+            options = self.choice.algorithms(self.k)
+            text = f"metric {options.metric}, zeta {options.zeta:.4g}"
+        if system == "TM":
+            settings = self.choice.tm_floor(rule)
+            model = replace(model, calibration=Calibration(spam_share=settings.floor))
+            text = settings_text(settings, ("floor",))
         n_jobs = self.request.n_jobs
-        return predict_ratings(model, self.train, self.targets, rule, n_jobs=n_jobs).mode
+        found = predict_ratings(model, self.train, self.targets, rule, n_jobs=n_jobs)
+        return PredictedStars(found.mode, text)
 
-    def _posterior(self, system: str) -> Array:
-        """The posterior rule's mean, tempered as predicts training ratings held out best."""
-        model = self._with_floor(
-            system,
-            "posterior",
-            likelihood_weight=RATING_CALIBRATION.likelihood_weight,
-            prior_scale=RATING_CALIBRATION.prior_scale,
-        )
-        errors = {a: self._held_error(model, "posterior", a) for a in _TEMPERS}
-        a, n_jobs = min(errors, key=errors.__getitem__), self.request.n_jobs
-        return predict_ratings(model, self.train, self.targets, a=a, n_jobs=n_jobs).mean
+    def _posterior(self, system: str) -> PredictedStars:
+        names, floored = POSTERIOR, system == "TM"
+        if system == PAPER_RATING_SYSTEM:
+            settings = self.choice.algorithms_posterior
+        elif floored:
+            settings, names = self.choice.tm, ("floor", *names)
+        else:
+            settings, names = self.choice.m4, (*names, "user_cap")
+        model = replace(self._model(system), calibration=settings.calibration(floored=floored))
+        abc, n_jobs = {name: getattr(settings, name) for name in "abc"}, self.request.n_jobs
+        found = predict_ratings(model, self.train, self.targets, n_jobs=n_jobs, **abc)
+        return PredictedStars(found.mean, settings_text(settings, names))
 
-    def _star_profiles(self) -> Array:
-        table, request = self._table, self.request
+    def _star_profiles(self) -> PredictedStars:
+        settings, table = self.choice.profiles, self._table
         weights = fold_weights(
-            self._models["M4"], table, n_jobs=request.n_jobs, progress=request.progress
+            self._fitted,
+            table,
+            self.choice.m4.calibration(),
+            n_jobs=self.request.n_jobs,
+            progress=self.request.progress,
         )
-        profiles = learn_profiles(table, weights)
-        return predict_stars(profiles, table, *table.numbers(*self.targets))
+        profiles = learn_profiles(table, weights, settings)
+        stars = predict_stars(profiles, table, *table.numbers(*self.targets))
+        return PredictedStars(stars, settings_text(settings))
+
+    def _utilities(self, variant: str) -> PredictedStars:
+        """The predictor's utilities: read as stars, or where learning on stars begins."""
+        settings, table, predictor = self.choice.utilities, self._table, self._fitted.predictor
+        assert predictor is not None
+        profiles, names = reading(table, predictor, settings), ("scale", "generosity")
+        if variant == "learnt on stars":
+            profiles = learnt_on_stars(table, profiles, settings.strength)
+            names = (*names, "strength")
+        stars = predict_stars(profiles, table, *table.numbers(*self.targets))
+        return PredictedStars(stars, settings_text(settings, names))
+
+    def _peer(self, system: str) -> PredictedStars:
+        text, peer = "", _PEERS.get(system)
+        if peer is None:
+            penalty = self._pmf_penalty()
+            peer, text = PMF(penalty=penalty), f"penalty {penalty:.4g}"
+        return PredictedStars(peer.fit(self.train, max(self.k, 1)).predict(*self.targets), text)
+
+    def _pmf_penalty(self) -> float:
+        """The λ of PMF that predicts training ratings held out best, at this K."""
+
+        def loss_of(settings: PMF) -> float:
+            return self.choice.peer_error(
+                lambda given, held_out: settings.fit(given, self.k).predict(*held_out[:2])
+            )
+
+        return searched(PMF(), ("penalty",), loss_of, COARSE).penalty
 
 
 def _family(system: str) -> str:
-    """TM and M4 share their fit."""
-    return "M4" if system == "TM" else system
-
-
-def _learn_m4(train: RatingColumns, k: int, request: Request) -> FittedModel:
-    """Several fits of the training comparisons, with capped user weights."""
-    comparisons = capped(comparisons_from_ratings(*train), _USER_CAP)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MallowmixWarning)
-        return fit(
-            comparisons,
-            k,
-            n_fits=_N_FITS,
-            predictor=False,
-            n_jobs=request.n_jobs,
-            progress=request.progress,
-        )
-
-
-def _without_dispersion(model: FittedModel) -> FittedModel:
-    """TM: φ = 0 in every fit."""
-    members = (replace(member, phi=np.zeros(member.n_components)) for member in model.ensemble)
-    m4 = replace(model.m4, phi=np.zeros(model.n_components))
-    return FittedModel(m4, model.report, ensemble=Ensemble(tuple(members)))
-
-
-def held_ratings(train: RatingColumns) -> tuple[RatingColumns, RatingColumns]:
-    """Nine tenths of the training ratings, and the tenth by which settings are chosen."""
-    held = generator(0, Step.TABLE_2).permutation(len(train[0])) < len(train[0]) // 10
-    user, item, stars = train
-    return (user[~held], item[~held], stars[~held]), (user[held], item[held], stars[held])
-
-
-def _learn_as_the_paper(train: RatingColumns, k: int, request: Request) -> FittedModel:
-    """Algorithms 1 to 4; metric and ζ by the printed rule's error on training ratings held out."""
-    given, held_out = held_ratings(train)
-
-    def loss_of(model: M4) -> float:
-        found = predict_ratings(model, given, held_out[:2], "printed", n_jobs=request.n_jobs)
-        return rmse(found.mode, held_out[2])
-
-    tried = PaperMethod(comparisons_from_ratings(*given), k, request.n_jobs)
-    options = chosen_settings(tried, loss_of)
-    learnt = PaperMethod(comparisons_from_ratings(*train), k, request.n_jobs)
-    return as_fitted(learnt.learn(options)[0])
+    """TM, M4 and the predictor come from one call of `fit`."""
+    return "M4" if system in ("TM", PREDICTOR) else system

@@ -11,8 +11,7 @@ mean, and is inferred from the user's stars. All is normal, so that the predicti
 user's other ratings, weighted by the covariance of two films, C = S Cov(θ) Sᵀ.
 """
 
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +21,27 @@ from mallowmix.data.ratings import RatingTable
 from mallowmix.numerics.compiled import compiled
 from mallowmix.paper.table2.fold_weights import N_RATING_FOLDS, FoldWeights
 from mallowmix.peers.bias import Bias
-from mallowmix.peers.interface import rmse
 from mallowmix.typing import Array
 
-# of the ridge, in ratings by users as far from the mean as users are on average
-_PENALTIES = (30.0, 100.0, 300.0)
 # the variance of a rating around its mean; only the ratios of γ and τ² to it matter
 RATING_NOISE = 0.65
-# candidates for γ, the mean variance of a film's stars by components, and for τ²
-_SCALES, _GENEROSITIES = ((0.1, 0.15, 0.2, 0.3, 0.45), (0.1, 0.2))
+
+
+@dataclass(frozen=True)
+class ProfileSettings:
+    """How profiles are learnt and read; the defaults are where the search begins.
+
+    Parameters
+    ----------
+    penalty : float
+        Of the ridge, in ratings by users as far from the mean as users are on average.
+    scale, generosity : float
+        γ, the mean variance of a film's stars by components, and τ².
+    """
+
+    penalty: float = 100.0
+    scale: float = 0.2
+    generosity: float = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,19 +56,18 @@ class StarProfiles:
         C = S Cov(θ) Sᵀ, scaled to a mean variance of 1.
     scale, generosity : float
         γ and τ².
-    held_out_rmse : float
-        The error on the fold that they were tuned on.
     """
 
     center: Array
     covariance: Array
     scale: float = 0.2
     generosity: float = 0.2
-    held_out_rmse: float = np.nan
 
 
-def learn_profiles(table: RatingTable, weights: FoldWeights) -> StarProfiles:
-    """Learn profiles from all ratings.
+def learn_profiles(
+    table: RatingTable, weights: FoldWeights, settings: ProfileSettings
+) -> StarProfiles:
+    """Learn c and C from all ratings.
 
     Parameters
     ----------
@@ -65,68 +75,56 @@ def learn_profiles(table: RatingTable, weights: FoldWeights) -> StarProfiles:
         The ratings.
     weights : FoldWeights
         The weights of its users.
+    settings : ProfileSettings
+        With the penalty; γ and τ² are passed on.
 
     Returns
     -------
     StarProfiles
-        With the penalty, γ and τ² that predict the first fold best when it is held out.
     """
-    with threadpool_limits(1):
-        errors = _tuning_errors(table, weights)
-        penalty, scale, generosity = best = min(errors, key=errors.__getitem__)
-        profiles = _profiles(table, weights, np.ones(len(table), bool), penalty)
-        return replace(profiles, scale=scale, generosity=generosity, held_out_rmse=errors[best])
-
-
-def _tuning_errors(
-    table: RatingTable, weights: FoldWeights
-) -> dict[tuple[float, float, float], float]:
-    """The error on the first fold, held out, by (penalty, γ, τ²)."""
-    first = weights.fold == 0
-    given = replace(
-        table, user=table.user[~first], item=table.item[~first], level=table.level[~first]
+    (shrinkage, _), usual = Bias().chosen(table, 0), usual_stars(table)
+    X = weights.elsewhere - weights.elsewhere.mean(axis=0)
+    penalty = settings.penalty * X.var(axis=0).mean()
+    rest = (
+        table.rating - usual[table.item] - _generosity_elsewhere(table, weights, usual, shrinkage)
     )
-    errors = {}
-    for penalty in _PENALTIES:
-        profiles = _profiles(table, weights, ~first, penalty)
-        for scale, generosity in product(_SCALES, _GENEROSITIES):
-            trial = replace(profiles, scale=scale, generosity=generosity)
-            stars = predict_stars(trial, given, table.user[first], table.item[first])
-            errors[penalty, scale, generosity] = rmse(stars, table.rating[first])
-    return errors
-
-
-def _profiles(
-    table: RatingTable, weights: FoldWeights, rows: NDArray[np.bool_], penalty: float
-) -> StarProfiles:
-    """Learn c and C from some of the rows."""
-    _, b_item, mean = Bias().biases(table, rows, 4.0, 2.0)
-    usual = mean + b_item
-    X = weights.elsewhere - weights.elsewhere[rows].mean(axis=0)
-    penalty = penalty * X[rows].var(axis=0).mean()
-    generosity = _generosity_elsewhere(table, weights, rows, usual)
-    rest = table.rating - mean - b_item[table.item] - generosity
     S, center = np.zeros((table.n_items, X.shape[1])), np.empty(table.n_items)
-    for i in range(table.n_items):
-        mine = rows & (table.item == i)
-        slopes = ridge(X[mine], rest[mine], penalty)
-        S[i], center[i] = slopes[:-1], usual[i] + slopes[-1]
-    covariance = S @ np.atleast_2d(np.cov(weights.overall, rowvar=False)) @ S.T
-    return StarProfiles(center, covariance * (table.n_items / max(np.trace(covariance), 1e-12)))
+    with threadpool_limits(1):
+        for i in range(table.n_items):
+            mine = table.item == i
+            slopes = ridge(X[mine], rest[mine], penalty)
+            S[i], center[i] = slopes[:-1], usual[i] + slopes[-1]
+        covariance = S @ np.atleast_2d(np.cov(weights.overall, rowvar=False)) @ S.T
+    covariance *= table.n_items / max(np.trace(covariance), 1e-12)
+    return StarProfiles(center, covariance, settings.scale, settings.generosity)
+
+
+def usual_stars(table: RatingTable) -> Array:
+    """(Q,) the mean stars of films, less the generosity of who rated them, as `Bias` learns them.
+
+    Parameters
+    ----------
+    table : RatingTable
+        The ratings.
+    """
+    bias = Bias()
+    rows = np.ones(len(table), bool)
+    _, b_item, mean = bias.biases(table, rows, *bias.chosen(table, 0))
+    return mean + b_item
 
 
 def _generosity_elsewhere(
-    table: RatingTable, weights: FoldWeights, rows: NDArray[np.bool_], usual: Array
+    table: RatingTable, weights: FoldWeights, usual: Array, shrinkage: float
 ) -> Array:
-    """(n,) b_m of each rating's user, from other folds: Σ (r − usual) / (n + 4)."""
-    e = (table.rating - usual[table.item]) * rows
+    """(n,) b_m of each rating's user, from other folds: Σ (r − usual) / (n + λ)."""
+    e = table.rating - usual[table.item]
     cell = table.user.astype(np.int64) * N_RATING_FOLDS + weights.fold
     totals, counts = (
         np.bincount(cell, values, table.n_users * N_RATING_FOLDS).reshape(-1, N_RATING_FOLDS)
-        for values in (e, rows * 1.0)
+        for values in (e, np.ones(len(e)))
     )
     others = (totals.sum(axis=1, keepdims=True) - totals) / (
-        counts.sum(axis=1, keepdims=True) - counts + 4.0
+        counts.sum(axis=1, keepdims=True) - counts + shrinkage
     )
     return others[table.user, weights.fold]
 
