@@ -32,8 +32,8 @@ _FIRST_PHI = 0.8  # refinement begins with a large φ: a small one would hold th
 _FEW_STEPS = 3  # of variational EM, before another initialisation is refined briefly
 EM_STEPS = 6  # of variational EM, before an initialisation is judged or refined
 _INNER = 20  # fixed-point steps from even weights, until few users look too mixed
-_EARLY = 250_000  # comparisons for the first cycles of Monte-Carlo EM
-_TOL = 0.005  # nats a position by chance: a hundredth of what the data leave open
+_EARLY = 1_000_000  # comparisons for the first cycles of Monte-Carlo EM
+_TOL = 0.002  # nats a position by chance: a part in 250 of what the data leave open
 
 
 def early_users(state: FitState) -> FitState:
