@@ -351,7 +351,7 @@ def test_exit_codes(error, code, capfd):
 
 @pytest.mark.slow
 def test_ctrl_c_says_what_was_written(monkeypatch):
-    def stop(*_):
+    def stop(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("mallowmix.model.model_file.load", stop)

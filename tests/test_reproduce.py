@@ -260,7 +260,7 @@ def test_the_paper_s_table():
     paper = table2.PAPER_ERRORS
     assert paper["M4", "printed rule", 20] == 0.8241 and paper["BPMF", "rounded", 10] == 0.8723
     everything, quick = (table2.EXPERIMENT.tasks(Request(quick=quick)) for quick in (False, True))
-    assert len(everything) == 2 + 3 * 15 and {task.k for task in quick} == {0, 20}
+    assert len(everything) == 2 + 3 * 21 and {task.k for task in quick} == {0, 20}
     assert len(paper) == 18 and set(paper) <= {tuple(task) for task in everything}
 
 
