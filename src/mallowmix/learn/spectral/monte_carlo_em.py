@@ -25,7 +25,7 @@ AS_MANY, WINDOW = 0.9, 4  # or where as many move in the last cycles as in those
 LEAST_GAIN = 0.15  # of a new draw in the averaged tables: older ones are forgotten
 SEARCHED = 0.1  # of what a search's first pass gained: the next cycle has other draws to follow
 DISCARDED = 2  # passes before α is estimated
-SETTLED = 6  # passes before it may end by `tol`: φ and α lag behind the rankings
+LEAST_PASSES = 6  # passes before it may end by `tol`: φ and α lag behind the rankings
 MOVE_TOGETHER = 2  # of the components that a user mixes
 
 
@@ -166,7 +166,7 @@ class _Run:
 
     def noise(self, gain: float) -> float:
         """What the draws of the last cycle, of this weight, left to chance: nats a position."""
-        if self.passes < SETTLED:
+        if self.passes < LEAST_PASSES:
             return np.inf
         return self.gained / gain / max(self.size, 1e-300)
 
