@@ -341,7 +341,8 @@ def test_passes_over_all_users_move_a_part_of_the_components_each(mixed, n_passe
     )
     passed = []
 
-    def phi_of_all(whole, drawn_by, outcome, *_):
+    def phi_of_all(whole, drawn_by, alpha, outcome, *_):
+        assert alpha is first.alpha
         passed.append((float(whole[0, 0, 0]), drawn_by))
         return np.full(K, 0.25)
 
@@ -365,10 +366,11 @@ def test_phi_of_all_users_is_corrected_by_what_the_sample_shows(monkeypatch):
     sigma = np.tile(np.arange(Q, dtype=np.int32), (K, 1))
     drawn_by = MallowsComponents(sigma, np.full(K, 0.9))
     outcome = MonteCarlo(MallowsComponents(sigma, np.array([0.3, 0.0])), np.ones(K), [], [])
+    drawn_with = np.full(K, 0.3)
     phi = {1.0: np.array([0.4, 0.5]), 5.0: np.array([0.2, 1e-9])}
 
     def tables(blocks, components, alpha, engine, *, seed):
-        assert blocks == ["sample"] and components is drawn_by and alpha is outcome.alpha
+        assert blocks == ["sample"] and components is drawn_by and alpha is drawn_with
         seeds.append(seed)
         return np.concatenate([np.full((K, Q, 2), 2.0), np.full((K, Q, 2), 3.0)], axis=1)
 
@@ -379,7 +381,7 @@ def test_phi_of_all_users_is_corrected_by_what_the_sample_shows(monkeypatch):
     monkeypatch.setattr(large_data, "tabulate_all_users", tables)
     monkeypatch.setattr(large_data, "with_best_phi", best)
     whole = np.ones((K, Q, 2), np.float32)
-    found = large_data._phi_of_all(whole, drawn_by, outcome, ["sample"], None, 7)
+    found = large_data._phi_of_all(whole, drawn_by, drawn_with, outcome, ["sample"], None, 7)
     # 1e-9 and 0 are both the least φ, so that the second component shows no difference
     off = 0.5 * (np.log(0.3 / 0.7) - np.log(0.2 / 0.8))
     by_definition = 1 / (1 + np.exp(-(np.log([0.4 / 0.6, 1.0]) + off)))

@@ -90,13 +90,14 @@ def learn_from_all_users(
     ]
     distances = np.array([kendall(a, b) for a, b in zip(*ends, strict=True)])
     outcome = _converged(sample, found._replace(components=components), engine, seed, moved)
-    phi = _phi_of_all(whole, drawn_by, outcome, sample, engine, seed)
+    phi = _phi_of_all(whole, drawn_by, found.alpha, outcome, sample, engine, seed)
     return AllUsers(outcome._replace(components=components._replace(phi=phi)), distances)
 
 
 def _phi_of_all(
     whole: Tables,
     drawn_by: MallowsComponents,
+    alpha: Array,
     outcome: MonteCarlo,
     sample: list[Block],
     engine: Engine,
@@ -112,7 +113,7 @@ def _phi_of_all(
     halves = tabulate_all_users(
         sample,
         drawn_by,
-        outcome.alpha,
+        alpha,  # as in the pass over all users
         engine,
         seed=child_seed(seed, Step.ALL_USERS_PASS, _MOST_PASSES),
     )

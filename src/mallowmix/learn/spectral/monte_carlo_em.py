@@ -85,9 +85,10 @@ def monte_carlo_em(
     move_sigma : bool
         Whether rankings move, or φ and α alone.
     tol : float
-        It ends, whatever cycles it has had, where the noise of the draws is worth no more than so
-        many nats a position: what a cycle adds to the tabulated log-likelihood, divided by its
-        weight in the average. What the data leave open of a position is worth half a nat.
+        After `LEAST_PASSES` it ends where the noise of the draws is worth no more than so many
+        nats a position, whatever the least numbers of cycles: what a cycle adds to the tabulated
+        log-likelihood, divided by its weight in the average. What the data leave open of a position
+        is worth half a nat.
     seed : int
         Of the draws.
     progress : callable, optional
