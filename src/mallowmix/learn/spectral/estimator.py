@@ -23,6 +23,7 @@ from mallowmix.learn.spectral.number_of_components import noise_edge
 from mallowmix.learn.spectral.refinement import (
     early_users,
     first_steps,
+    more_steps,
     refine,
     refine_briefly,
 )
@@ -202,8 +203,8 @@ def _single(state: FitState) -> Initialisation:
 def _better(state: FitState, initialisations: list[Initialisation]) -> Variational:
     """Step 4: a few steps of variational EM from each; the outcome with the higher bound (ELBO).
 
-    Of many users some compare the two, and the better one takes its steps with all of them. One
-    ranking for all has one initialisation, and no weights for such steps to find.
+    Of many users some compare the two, and the better one goes on with all of them. One ranking for
+    all has one initialisation, and no weights for such steps to find.
     """
     if len(initialisations) == 1:
         (only,) = initialisations
@@ -217,7 +218,7 @@ def _better(state: FitState, initialisations: list[Initialisation]) -> Variation
     names = [each.name for each in initialisations]
     bounds = zip(names, (tuple(outcome.elbo) for outcome in outcomes), strict=True)
     state.trace = replace(state.trace, initialisation=names[best], elbo=tuple(bounds))
-    return outcomes[best] if judges is state else first_steps(state, initialisations[best])
+    return outcomes[best] if judges is state else more_steps(state, outcomes[best])
 
 
 def _initialise_anew(state: FitState, rank: int) -> Initialisation:

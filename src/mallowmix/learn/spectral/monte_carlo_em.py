@@ -46,6 +46,7 @@ def monte_carlo_em(
     engine: Engine,
     *,
     sweeps: int = 5,
+    burn_in_sweeps: int = 2,
     min_burn_in: int = 4,
     max_burn_in: int = 12,
     min_average: int = 8,
@@ -76,8 +77,8 @@ def monte_carlo_em(
         From `new_chains`, or of an earlier run.
     engine : Engine
         Where the passes run.
-    sweeps : int
-        Gibbs sweeps in a pass.
+    sweeps, burn_in_sweeps : int
+        Gibbs sweeps in a pass. While rankings are still far, a chain has nothing to converge to.
     min_burn_in, max_burn_in : int
         Cycles of burn-in.
     min_average, max_average : int
@@ -99,12 +100,12 @@ def monte_carlo_em(
     MonteCarlo
         Components, prior and chains at the end.
     """
-    run = _Run(blocks, components, alpha, chains, engine, sweeps, seed)
+    run = _Run(blocks, components, alpha, chains, engine, seed)
     run.move_sigma = move_sigma
     n_positions = components.sigma.size
     moved: list[int] = []
     for cycle in range(max_burn_in):
-        moved.append(run.cycle(gain=1.0))
+        moved.append(run.cycle(gain=1.0, sweeps=burn_in_sweeps))
         _show(progress, "burn in", cycle + 1, max_burn_in)
         if run.noise(1.0) <= tol:
             return run.outcome(moved)
@@ -113,7 +114,7 @@ def monte_carlo_em(
         if cycle + 1 >= min_burn_in and (moved[-1] == 0 or stationary):
             break
     for i in range(max_average):
-        moved.append(run.cycle(gain=(gain := max(1 / (i + 1), LEAST_GAIN))))
+        moved.append(run.cycle(gain=(gain := max(1 / (i + 1), LEAST_GAIN)), sweeps=sweeps))
         _show(progress, "averaging", i + 1, max_average)
         averaged = moved[-i - 1 :]
         if move_sigma and i + 1 >= STILL and not any(averaged[-STILL:]):
@@ -145,11 +146,10 @@ class _Run:
         alpha: Array,
         chains: list[Chain],
         engine: Engine,
-        sweeps: int,
         seed: int,
     ):
         self.blocks, self.components, self.alpha, self.chains = blocks, components, alpha, chains
-        self.engine, self.sweeps, self.key, self.passes = engine, sweeps, as_key(seed), 0
+        self.engine, self.key, self.passes = engine, as_key(seed), 0
         self.pairs = by_pair(blocks)
         self.tables = new_tables(*components.sigma.shape)
         self.n_sizes = min(
@@ -171,12 +171,12 @@ class _Run:
             return np.inf
         return self.gained / gain / max(self.size, 1e-300)
 
-    def cycle(self, gain: float) -> int:
+    def cycle(self, gain: float, sweeps: int) -> int:
         """Move every component once, a group at a time; how many items changed position."""
         moved, self.gained = 0, 0.0
         for group in range(n_groups := self.n_groups):
             beta = beta_table(self.components, least_beta.DIRECT_LIKELIHOOD)
-            broadcast = (beta, self.alpha, self.sweeps, self.passes, self.key, self.n_sizes)
+            broadcast = (beta, self.alpha, sweeps, self.passes, self.key, self.n_sizes)
             (histogram, squares, n_users), self.chains = self.engine.reduce(
                 gibbs_step, self.blocks, broadcast, self.chains
             )

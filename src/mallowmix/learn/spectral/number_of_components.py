@@ -85,7 +85,7 @@ def _null_spectrum(
         drawn = redraw_rankings(blocks, scores, key)
         own = pair_statistics(count_pairs(drawn, engine), blocks[0].n_items)
         A = SignedMoment(drawn, own, engine)
-    return leading_subspace(A, min(_TOP, len(pairs.share)), max_passes=10, seed=seed).values
+    return leading_subspace(A, min(_TOP, len(pairs.share)), max_passes=7, seed=seed).values
 
 
 def count_components(
@@ -108,7 +108,7 @@ def count_components(
     """
     edge = noise_edge(blocks, pairs, engine, seed=seed)
     A = SignedMoment(blocks, pairs, engine)
-    subspace = leading_subspace(A, min(most, len(pairs.share)), max_passes=12, tol=1e-3, seed=seed)
+    subspace = leading_subspace(A, min(most, len(pairs.share)), max_passes=8, tol=1e-3, seed=seed)
     return ComponentCount(
         1 + int(np.count_nonzero(subspace.values[:most] > edge)),
         subspace.values[:most],

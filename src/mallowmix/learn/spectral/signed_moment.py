@@ -208,7 +208,7 @@ def leading_subspace(
     seed: int = 0,
     start: Array | None = None,
 ) -> Subspace:
-    """Leading eigenpairs of A by block subspace iteration.
+    """Leading eigenpairs of A by a block Krylov method (`iterate_subspace`).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Statistics of pairs, and leading eigenvectors by block subspace iteration; numpy alone."""
+"""Statistics of pairs, and leading eigenvectors by a block Krylov method; numpy alone."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,6 +10,8 @@ from mallowmix.typing import Array
 
 _PRIOR = 0.5  # counts added to each direction of a pair
 _FLOOR = 0.01  # least share of a pair, in units of the mean share
+_MOST_NUMBERS = 4_000_000  # of a basis: 32 MB, and as much for its products
+_ROUNDING = 1e-12  # of the largest eigenvalue: residuals below say nothing
 
 
 class PairStatistics(NamedTuple):
@@ -62,9 +64,11 @@ def pair_statistics(counts: Array, n_items: int, prior: float = _PRIOR) -> PairS
 def iterate_subspace(
     apply: Callable[[Array], Array], V: Array, rank: int, *, max_passes: int = 15, tol: float = 1e-3
 ) -> Subspace:
-    """Leading eigenpairs of a symmetric matrix A.
+    """Leading eigenpairs of a symmetric matrix A, from all products with A so far.
 
-    A has negative eigenvalues too, so it is shifted by its most negative Ritz value.
+    Each pass adds to a basis the residuals A x − λ x of its leading Ritz pairs (λ, x): a block
+    Krylov space, which needs about half the passes of iterating the last block alone. Of a basis
+    that would become too large, only the leading Ritz vectors stay.
 
     Parameters
     ----------
@@ -79,17 +83,35 @@ def iterate_subspace(
     tol : float
         How far Ritz values may still move, relative to the largest.
     """
-    V = np.linalg.qr(V)[0]
-    before, converged, values, vectors = np.full(rank, np.inf), False, np.zeros(V.shape[1]), V
-    passes = 0
-    while passes < max_passes and not converged:
-        AV = apply(V)
+    P, b = V.shape
+    new, most = np.linalg.qr(V)[0], max(3 * b, _MOST_NUMBERS // P)
+    basis, image = np.empty((P, 0)), np.empty((P, 0))
+    before, passes = np.full(rank, np.inf), 0
+    while True:
+        basis, image = np.hstack([basis, new]), np.hstack([image, apply(new)])
         passes += 1
-        ritz, U = np.linalg.eigh((H := V.T @ AV) / 2 + H.T / 2)
-        values, U = ritz[::-1], U[:, ::-1]
+        values, U = _leading(basis.T @ image, b)
+        vectors, A_vectors = basis @ U, image @ U
         now = values[:rank]
         converged = bool(np.all(np.abs(now - before) <= tol * max(abs(values[0]), 1e-300)))
         before = now
-        vectors = V @ U
-        V = np.linalg.qr(AV @ U + max(0.0, -values[-1]) * vectors)[0]
-    return Subspace(values, vectors, passes, converged)
+        if basis.shape[1] + b > most:
+            basis, image = vectors, A_vectors
+        new = _beyond(basis, A_vectors - vectors * values, abs(values[0]))
+        if converged or passes >= max_passes or new.shape[1] == 0:
+            return Subspace(values, vectors, passes, converged or new.shape[1] == 0)
+
+
+def _leading(H: Array, b: int) -> tuple[Array, Array]:
+    """The b largest eigenvalues of a symmetric matrix, largest first, and their vectors."""
+    values, U = np.linalg.eigh((H + H.T) / 2)
+    return values[: -b - 1 : -1], U[:, : -b - 1 : -1]
+
+
+def _beyond(basis: Array, residuals: Array, largest: float) -> Array:
+    """(P, ≤ b) an orthonormal basis of what residuals add; none where all are mere rounding."""
+    residuals = residuals[:, np.linalg.norm(residuals, axis=0) > _ROUNDING * largest]
+    new = residuals[:, : basis.shape[0] - basis.shape[1]]
+    for _ in range(2):  # once leaves rounding errors as large as small residuals
+        new = np.linalg.qr(new - basis @ (basis.T @ new))[0]
+    return new
