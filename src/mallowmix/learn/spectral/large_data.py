@@ -139,8 +139,8 @@ def _converged(
     Few cycles were needed for its rankings: its chains have to run on before they are averaged.
     """
     options = {
-        "min_burn_in": 3,
-        "max_burn_in": 3,
+        "min_burn_in": 2,
+        "max_burn_in": 2,
         "min_average": 4,
         "max_average": 4,
         "move_sigma": False,

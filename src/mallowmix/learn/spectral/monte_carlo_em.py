@@ -25,7 +25,7 @@ AS_MANY, WINDOW = 0.9, 4  # or where as many move in the last cycles as in those
 LEAST_GAIN = 0.15  # of a new draw in the averaged tables: older ones are forgotten
 SEARCHED = 0.1  # of what a search's first pass gained: the next cycle has other draws to follow
 DISCARDED = 2  # passes before α is estimated
-LEAST_PASSES = 6  # passes before it may end by `tol`: φ and α lag behind the rankings
+LEAST_PASSES = 6  # before it may end by `tol`, from a first initialisation
 MOVE_TOGETHER = 2  # of the components that a user mixes
 
 
@@ -53,6 +53,7 @@ def monte_carlo_em(
     max_average: int = 24,
     move_sigma: bool = True,
     tol: float = 0.0,
+    least_passes: int = LEAST_PASSES,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> MonteCarlo:
@@ -86,10 +87,12 @@ def monte_carlo_em(
     move_sigma : bool
         Whether rankings move, or φ and α alone.
     tol : float
-        After `LEAST_PASSES` it ends where the noise of the draws is worth no more than so many
+        After `least_passes` it ends where the noise of the draws is worth no more than so many
         nats a position, whatever the least numbers of cycles: what a cycle adds to the tabulated
         log-likelihood, divided by its weight in the average. What the data leave open of a position
         is worth half a nat.
+    least_passes : int
+        Passes before it may end by `tol`: φ and α lag behind the rankings.
     seed : int
         Of the draws.
     progress : callable, optional
@@ -107,7 +110,7 @@ def monte_carlo_em(
     for cycle in range(max_burn_in):
         moved.append(run.cycle(gain=1.0, sweeps=burn_in_sweeps))
         _show(progress, "burn in", cycle + 1, max_burn_in)
-        if run.noise(1.0) <= tol:
+        if run.passes >= least_passes and run.noise(1.0) <= tol:
             return run.outcome(moved)
         before = moved[max(0, cycle - 1)]
         stationary = moved[-1] < FEW_MOVED * n_positions and moved[-1] >= NO_FEWER * before
@@ -120,7 +123,9 @@ def monte_carlo_em(
         if move_sigma and i + 1 >= STILL and not any(averaged[-STILL:]):
             break
         done = moved[-1] <= CONVERGED * n_positions or _by_chance(averaged)
-        if (i + 1 >= min_average and done) or run.noise(gain) <= tol:
+        if (i + 1 >= min_average and done) or (
+            run.passes >= least_passes and run.noise(gain) <= tol
+        ):
             break
     return run.outcome(moved)
 
@@ -167,8 +172,6 @@ class _Run:
 
     def noise(self, gain: float) -> float:
         """What the draws of the last cycle, of this weight, left to chance: nats a position."""
-        if self.passes < LEAST_PASSES:
-            return np.inf
         return self.gained / gain / max(self.size, 1e-300)
 
     def cycle(self, gain: float, sweeps: int) -> int:

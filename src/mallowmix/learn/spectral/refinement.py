@@ -13,7 +13,7 @@ from mallowmix.learn.spectral.initialisation import Initialisation
 from mallowmix.learn.spectral.large_data import learn_from_all_users
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
 from mallowmix.learn.spectral.marginal_maximum import marginal_maximum
-from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, monte_carlo_em
+from mallowmix.learn.spectral.monte_carlo_em import LEAST_PASSES, MonteCarlo, monte_carlo_em
 from mallowmix.learn.spectral.one_ranking import refine_one_ranking
 from mallowmix.learn.spectral.restarts import Restarts, optimum_distances, try_restarts
 from mallowmix.learn.spectral.split_merge import split_and_merge
@@ -35,6 +35,7 @@ _FEW_STEPS = (
 EM_STEPS = 6  # of variational EM, before an initialisation is judged or refined
 _INNER = 20  # fixed-point steps from even weights, until few users look too mixed
 _EARLY = 1_000_000  # comparisons for the first cycles of Monte-Carlo EM
+_LEAST_AFTER = 4  # passes with all users, after those with early ones
 _TOL = 0.002  # nats a position by chance: a part in 250 of what the data leave open
 
 
@@ -191,11 +192,13 @@ def _ascend(
     found = _cycles(early, first, min_burn_in)
     if early is state:
         return found
-    outcome = _cycles(state, _with_weights(state, found), min_burn_in=1)
+    outcome = _cycles(state, _with_weights(state, found), 1, least_passes=_LEAST_AFTER)
     return outcome._replace(moved=[*found.moved, *outcome.moved])
 
 
-def _cycles(state: FitState, first: Variational, min_burn_in: int) -> MonteCarlo:
+def _cycles(
+    state: FitState, first: Variational, min_burn_in: int, least_passes: int = LEAST_PASSES
+) -> MonteCarlo:
     return monte_carlo_em(
         state.blocks,
         first.components,
@@ -204,6 +207,7 @@ def _cycles(state: FitState, first: Variational, min_burn_in: int) -> MonteCarlo
         state.engine,
         min_burn_in=min_burn_in,
         tol=_TOL,
+        least_passes=least_passes,
         seed=state.seed,
         progress=state.progress,
     )
