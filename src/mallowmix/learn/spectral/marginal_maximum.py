@@ -28,6 +28,7 @@ _SWEEPS = 20  # behind a score of the test, and of the steps towards the maximum
 _MOST_STEPS = 12  # towards the maximum
 _FINE_SWEEPS, _FINE_STEPS = 120, 3  # of the last steps: short chains remember where they began
 _AVERAGED = 2  # of the last steps, against Monte-Carlo noise
+_CLOSE = 0.5  # standard errors a parameter: what a step from here corrects is mostly that noise
 _LEAST_CONCENTRATION = 0.1  # Σα below which users hold one component each: scores are mere noise
 
 
@@ -134,7 +135,7 @@ def _ascend(
     distances: list[float] = []
     path: list[Array] = []
     far = True
-    while far or len(path) < n_fine:
+    while far or (len(path) < n_fine and not (path and distances[-1] <= _CLOSE)):
         step_seed = child_seed(seed, Step.MARGINAL_MAXIMUM, len(distances))
         sweeps = _SWEEPS if far else _FINE_SWEEPS
         found = smooth_at(*components, alpha, blocks, engine, sweeps=sweeps, seed=step_seed)
