@@ -14,3 +14,9 @@ def slow_count(shard, seconds, state):
     """How often each pair was seen in the shard."""
     time.sleep(seconds)
     return run_reduce(_count_step, shard, None, None)
+
+
+@reduce_step("no such file", takes_shards=True)
+def failing_step(shard, broadcast, state):
+    """What a step meets that finds no file."""
+    raise FileNotFoundError(broadcast)

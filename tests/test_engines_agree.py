@@ -4,6 +4,7 @@ them is killed.
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -20,13 +21,13 @@ from mallowmix.engine.out_of_core.disk import DiskEngine
 from mallowmix.engine.out_of_core.finished_passes import FinishedPasses
 from mallowmix.engine.out_of_core.store import store_comparisons
 from mallowmix.engine.selection import make_engine
-from mallowmix.errors import MallowmixWarning, OptionError
+from mallowmix.errors import EngineError, MallowmixWarning, OptionError
 from mallowmix.learn.spectral.large_data import tabulate_all_users
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.signed_moment import _count_step
 from mallowmix.model.fit_options import SpectralOptions
 from planted import error, planted
-from slow_step import slow_count
+from slow_step import failing_step, slow_count
 
 TRUTH = planted(10, 2, 0.5)
 
@@ -293,6 +294,78 @@ def test_a_cluster_gives_the_same_bytes_and_a_killed_worker_changes_nothing(
     assert fitted(stored, tmp_path, engine=engine) == expected  # one
     names = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
     assert any(name.startswith("mallowmix") for name in names)
+
+
+@pytest.fixture
+def one_address(tmp_path):
+    """Start a scheduler and a worker, any number of times, at one address; and stop them."""
+    pytest.importorskip("distributed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address, running = f"tcp://127.0.0.1:{port}", []
+    paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    quiet = {
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+        "cwd": tmp_path,
+        "env": os.environ | {"PYTHONPATH": os.pathsep.join(path for path in paths if path)},
+    }
+
+    def stop():
+        while running:
+            process = running.pop()
+            process.kill()
+            process.wait()
+
+    def start():
+        own = ["--host", "127.0.0.1", "--no-dashboard"]
+        scheduler = ["distributed.cli.dask_scheduler", "--port", str(port), *own]
+        worker = ["distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", *own]
+        running.extend(
+            subprocess.Popen([sys.executable, "-m", *arguments], **quiet)
+            for arguments in (scheduler, worker)
+        )
+
+    yield address, start, stop
+    stop()
+
+
+@pytest.mark.slow
+def test_a_pass_goes_on_when_a_lost_scheduler_is_back(one_address, stored, monkeypatch):
+    from mallowmix.engine import dask
+
+    address, start, stop = one_address
+    start()
+    monkeypatch.setattr(dask, "_PATIENCE", 300.0)
+    engine = None
+    for _ in range(100):  # the first start takes a while
+        try:
+            engine = dask.DaskEngine(address)
+            break
+        except OptionError:
+            time.sleep(0.5)
+    shards = make_shards(stored.blocks()) * 4
+    calm, _ = ThreadEngine(1).reduce(slow_count, shards, 0.0)
+    seen = []
+
+    def lose(done, total):
+        seen.append(done)
+        if done == 2:
+            stop()
+            start()
+
+    shaken, _ = engine.reduce(slow_count, shards, 0.05, progress=lose)
+    assert shaken.tobytes() == calm.tobytes() and seen == list(range(1, len(shards) + 1))
+
+    monkeypatch.setattr(dask, "_PATIENCE", 2.0)
+    with pytest.raises(EngineError, match=f"The Dask scheduler at {address} was lost, and was not"):
+        engine.reduce(slow_count, shards, 0.05, progress=lambda done, total: stop())
+    start()
+    monkeypatch.setattr(dask, "_PATIENCE", 300.0)
+    with pytest.raises(FileNotFoundError):  # what a step raises is no lost scheduler
+        engine.reduce(failing_step, shards, "nothing.parquet")
+    engine.client.close()
 
 
 def test_no_scheduler_there(tmp_path):

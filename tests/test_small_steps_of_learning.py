@@ -132,7 +132,7 @@ def test_a_subspace_of_a_larger_matrix_and_of_a_bounded_basis(most, monkeypatch)
 
     def apply(V):
         widths.append(V.shape[1])
-        assert V.T @ V == pytest.approx(np.eye(V.shape[1]), abs=1e-12)
+        assert pytest.approx(np.eye(V.shape[1]), abs=1e-12) == V.T @ V
         return (U * values) @ (U.T @ V)
 
     found = iterate_subspace(apply, random.normal(size=(60, 4)), 3, max_passes=40, tol=1e-10)

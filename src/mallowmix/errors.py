@@ -6,6 +6,7 @@
     │   └── ModelFileError         a model file: truncated, altered, foreign, of a newer version
     ├── MissingPackageError (ImportError)   a package that a plain install leaves out
     ├── OptionError (ValueError)   an option out of its range: option, value, expected and hint
+    ├── EngineError                the cluster that a step ran on was lost
     └── FitError (ValueError)      too little data for what was to be learnt
 
     MallowmixWarning (UserWarning)
@@ -190,6 +191,10 @@ def _option_error(
     hint: tuple[Part, ...],
 ) -> OptionError:
     return OptionError(*parts, option=option, value=value, expected=expected, hint=hint)
+
+
+class EngineError(MallowmixError):
+    """The cluster that a step ran on was lost."""
 
 
 class FitError(MallowmixError, ValueError):

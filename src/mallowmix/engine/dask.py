@@ -1,11 +1,14 @@
 """The Dask engine: workers of a cluster read blocks and run steps; answers come back in order.
 
 Nothing that a task does depends on where or when it runs, so a worker that is lost costs the time
-of its tasks and no more.
+of its tasks and no more. Where the scheduler is lost, the pass waits for it to be started again,
+and goes on after the last answer that came.
 """
 
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -25,11 +28,13 @@ from mallowmix.engine.engine import (
 )
 from mallowmix.engine.isolated_python import safe_environment
 from mallowmix.engine.threads import ThreadEngine
-from mallowmix.errors import OptionError
+from mallowmix.errors import EngineError, OptionError
 
 # what an address may have after its "?", and what Dask calls it here
 _TLS = {"tls_ca_file": "tls_ca_file", "tls_cert": "tls_client_cert", "tls_key": "tls_client_key"}
 _AHEAD = 2  # tasks in flight for every thread of the cluster
+_PATIENCE = 60.0  # seconds in which a lost scheduler, and a worker, must be back
+_MOST_LOST = 5  # times in one pass
 
 
 class DaskEngine(ThreadEngine):
@@ -62,7 +67,9 @@ class DaskEngine(ThreadEngine):
         dashboard: str = "127.0.0.1:8787",
     ) -> None:
         super().__init__(n_jobs)
+        self.client: Any
         self.client, self._owned = _client(client, workers or self.n_jobs, dashboard)
+        self._address = self.client.scheduler.address
         self._passes = 0
 
     def map(
@@ -109,6 +116,23 @@ class DaskEngine(ThreadEngine):
         self, run: Any, step: Any, work: Sequence[tuple[Any, ...]], broadcast: object
     ) -> Iterator[Any]:
         """Answers of ``run(step, block, broadcast, …)`` in the order of the blocks."""
+        n_answers = 0
+        for _ in range(_MOST_LOST):
+            try:
+                for answer in self._answers(run, step, work[n_answers:], broadcast):
+                    n_answers += 1
+                    yield answer
+                return
+            except Exception as error:
+                if not self._is_lost(error):
+                    raise
+            self._wait_for_scheduler()
+        raise self._lost(f"{_MOST_LOST} times")
+
+    def _answers(
+        self, run: Any, step: Any, work: Sequence[tuple[Any, ...]], broadcast: object
+    ) -> Iterator[Any]:
+        """The same, as long as there is a scheduler."""
         sent = self.client.scatter([broadcast], broadcast=True, hash=False)[0]
         self._passes += 1
         # what the dashboard shows; no two passes have the same
@@ -122,6 +146,36 @@ class DaskEngine(ThreadEngine):
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+    def _is_lost(self, error: Exception) -> bool:
+        """Whether the scheduler is lost; what a step raises on a worker is raised here, too."""
+        from distributed.comm.core import CommClosedError
+
+        lost = isinstance(error, CancelledError | CommClosedError | TimeoutError)
+        return lost or self.client.status != "running"
+
+    def _wait_for_scheduler(self) -> None:
+        """Until there is a scheduler with a worker again."""
+        from distributed import Client
+
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end:
+            try:
+                if self.client.status == "closed" and not self._owned:  # it looked for too short
+                    security = self.client.security
+                    self.client = Client(self._address, timeout=_PATIENCE / 10, security=security)
+                if self.client.status == "running" and self.client.nthreads():
+                    return
+            except (OSError, TimeoutError, RuntimeError, CancelledError):
+                pass  # not yet
+            time.sleep(0.2)
+        raise self._lost(f"and was not back with a worker within {_PATIENCE:.0f} seconds")
+
+    def _lost(self, how: str) -> EngineError:
+        return EngineError(
+            f"The Dask scheduler at {self._address} was lost, {how}: start it and its workers, and "
+            "run this again."
+        )
 
     def close(self) -> None:
         """A cluster that the engine started ends with it."""
