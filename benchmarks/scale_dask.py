@@ -1,8 +1,9 @@
 """The pass over all users on a cluster of processes here.
 
-One worker and two, what it moves, and one worker killed on the way.
+By the number of workers, what it moves, one worker killed on the way, and the scheduler killed with
+all workers and started again.
 
-`python -m benchmarks.scale_dask STORE` takes a folder of `mallowmix.store_comparisons`; results go
+`python -m benchmarks.scale_dask STORE [--workers 1 2 4]` takes a folder of `mallowmix.store_comparisons`; results go
 into scale_dask.json.
 """
 
@@ -10,7 +11,11 @@ import argparse
 import json
 import os
 import signal
+import socket
+import subprocess
+import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +27,7 @@ from benchmarks.scale import SETTING
 from mallowmix.engine import ThreadEngine, make_shards
 from mallowmix.engine.dask import DaskEngine
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
+from mallowmix.errors import OptionError
 from mallowmix.learn.spectral.large_data import tabulate_all_users
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 
@@ -32,18 +38,19 @@ def main(arguments: list[str] | None = None) -> None:
         "python -m benchmarks.scale_dask", description=__doc__.splitlines()[0]
     )
     parser.add_argument("store", type=Path, help="a folder of stored comparisons")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument(
         "-o", "--output", type=Path, default=RESULTS, help="the folder of scale_dask.json"
     )
     options = parser.parse_args(arguments)
-    found = measure(StoredComparisons(options.store))
+    found = measure(StoredComparisons(options.store), options.workers)
     save("scale_dask", {"about": about(), **found}, options.output)
     print(json.dumps(found, indent=1))
 
 
-def measure(stored: StoredComparisons) -> dict[str, Any]:
-    """Seconds of one pass by the number of workers, its bytes, and the run that loses a worker
-    half-way.
+def measure(stored: StoredComparisons, workers: Sequence[int]) -> dict[str, Any]:
+    """Seconds of one pass by the number of workers, its bytes, and the runs that lose a worker, or
+    the scheduler, half-way.
     """
     truth = truth_of(SETTING)
     components, alpha = (
@@ -62,32 +69,82 @@ def measure(stored: StoredComparisons) -> dict[str, Any]:
         "bytes a shard": expected.nbytes // 2,
         "workers": {},
     }
-    for workers in (1, 2):
-        found["workers"][workers], tables = _timed(work, workers, lost=False)
+    for number in workers:
+        found["workers"][number], tables = _timed(work, number)
         found["same bytes"] = tables.tobytes() == expected.tobytes()
-    found["one of two lost"], tables = _timed(work, 2, lost=True)
-    return found | {"same bytes after the loss": tables.tobytes() == expected.tobytes()}
+    found["one worker lost"], tables = _timed(work, max(workers), lost=True)
+    found["same bytes after that loss"] = tables.tobytes() == expected.tobytes()
+    found["scheduler lost"], tables = _scheduler_lost(work, max(workers))
+    return found | {"same bytes after its loss": tables.tobytes() == expected.tobytes()}
 
 
-def _timed(work: tuple[Any, ...], workers: int, *, lost: bool) -> tuple[float, np.ndarray]:
+def _timed(work: tuple[Any, ...], workers: int, *, lost: bool = False) -> tuple[float, np.ndarray]:
     engine = DaskEngine(workers=workers)
     try:
-        victims = list(engine.client.run(os.getpid).values()) if lost else []
-        tabulate_all_users(work[0][:1], *work[1:], engine)  # workers import and compile
-        start = time.perf_counter()
-        tables = tabulate_all_users(*work, engine, progress=_killer(victims))
-        return time.perf_counter() - start, tables
+        engine.client.wait_for_workers(workers)
+        victims = list(engine.client.run(os.getpid).values())
+        return _pass(engine, work, lambda: os.kill(victims[0], signal.SIGKILL) if lost else None)
     finally:
         engine.close()
 
 
-def _killer(victims: list[int]) -> Any:
-    def progress(done: int, total: int) -> None:
-        if victims and done >= total // 2:
-            os.kill(victims.pop(), signal.SIGKILL)
-            victims.clear()
+def _pass(engine: DaskEngine, work: tuple[Any, ...], half_way: Any) -> tuple[float, np.ndarray]:
+    """Seconds of a pass and its tables; `half_way` is called once on the way."""
+    tabulate_all_users(work[0][:1], *work[1:], engine)  # workers import and compile
+    calls = [half_way]
 
-    return progress
+    def progress(done: int, total: int) -> None:
+        if calls and done >= total // 2:
+            calls.pop()()
+
+    start = time.perf_counter()
+    tables = tabulate_all_users(*work, engine, progress=progress)
+    return time.perf_counter() - start, tables
+
+
+def _scheduler_lost(work: tuple[Any, ...], workers: int) -> tuple[float, np.ndarray]:
+    """The same with a scheduler and workers of their own, all killed and started again."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    running = _start(address, workers)
+
+    def restart() -> None:
+        _stop(running)
+        running.extend(_start(address, workers))
+
+    engine = _connected(f"tcp://{address}")
+    try:
+        engine.client.wait_for_workers(workers)
+        return _pass(engine, work, restart)
+    finally:
+        engine.client.close()
+        _stop(running)
+
+
+def _connected(address: str) -> DaskEngine:
+    for _ in range(60):  # a scheduler takes a while to start
+        try:
+            return DaskEngine(address)
+        except OptionError:
+            time.sleep(1)
+    raise SystemExit(f"No scheduler started at {address}.")
+
+
+def _start(address: str, workers: int) -> list[subprocess.Popen[bytes]]:
+    host, port = address.split(":")
+    own = ["--host", host, "--no-dashboard"]
+    worker = ["distributed.cli.dask_worker", f"tcp://{address}", "--nthreads", "1", "--no-nanny"]
+    commands = [["distributed.cli.dask_scheduler", "--port", port], *[worker] * workers]
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return [subprocess.Popen([sys.executable, "-m", *each, *own], **quiet) for each in commands]
+
+
+def _stop(running: list[subprocess.Popen[bytes]]) -> None:
+    while running:
+        process = running.pop()
+        process.kill()
+        process.wait()
 
 
 if __name__ == "__main__":
