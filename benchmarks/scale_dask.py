@@ -3,8 +3,8 @@
 By the number of workers, what it moves, one worker killed on the way, and the scheduler killed with
 all workers and started again.
 
-`python -m benchmarks.scale_dask STORE [--workers 1 2 4]` takes a folder of `mallowmix.store_comparisons`; results go
-into scale_dask.json.
+`python -m benchmarks.scale_dask STORE [--workers 1 2 4]` takes a folder of
+`mallowmix.store_comparisons`; results go into scale_dask.json.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,11 +25,17 @@ from benchmarks.planted import truth_of
 from benchmarks.record import RESULTS, about, save
 from benchmarks.scale import SETTING
 from mallowmix.engine import ThreadEngine, make_shards
+from mallowmix.engine.blocks import StoredBlock
 from mallowmix.engine.dask import DaskEngine
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.errors import OptionError
 from mallowmix.learn.spectral.large_data import tabulate_all_users
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
+from mallowmix.typing import Array
+
+# stored blocks, components and α; and the seconds of a pass with its tables
+Work: TypeAlias = tuple[list[StoredBlock], MallowsComponents, Array]
+Timed: TypeAlias = tuple[float, Array]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -57,7 +63,7 @@ def measure(stored: StoredComparisons, workers: Sequence[int]) -> dict[str, Any]
         MallowsComponents(np.array(truth.sigma)[:, : stored.n_items], np.array(truth.phi)),
         np.array(truth.alpha),
     )
-    work = (stored.blocks(), components, alpha)
+    work: Work = (list(stored.blocks()), components, alpha)
     start = time.perf_counter()
     expected = tabulate_all_users(*work, ThreadEngine(1))
     found: dict[str, Any] = {
@@ -78,7 +84,7 @@ def measure(stored: StoredComparisons, workers: Sequence[int]) -> dict[str, Any]
     return found | {"same bytes after its loss": tables.tobytes() == expected.tobytes()}
 
 
-def _timed(work: tuple[Any, ...], workers: int, *, lost: bool = False) -> tuple[float, np.ndarray]:
+def _timed(work: Work, workers: int, *, lost: bool = False) -> Timed:
     engine = DaskEngine(workers=workers)
     try:
         engine.client.wait_for_workers(workers)
@@ -88,9 +94,10 @@ def _timed(work: tuple[Any, ...], workers: int, *, lost: bool = False) -> tuple[
         engine.close()
 
 
-def _pass(engine: DaskEngine, work: tuple[Any, ...], half_way: Any) -> tuple[float, np.ndarray]:
+def _pass(engine: DaskEngine, work: Work, half_way: Any) -> Timed:
     """Seconds of a pass and its tables; `half_way` is called once on the way."""
-    tabulate_all_users(work[0][:1], *work[1:], engine)  # workers import and compile
+    blocks, components, alpha = work
+    tabulate_all_users(blocks[:1], components, alpha, engine)  # workers import and compile
     calls = [half_way]
 
     def progress(done: int, total: int) -> None:
@@ -102,7 +109,7 @@ def _pass(engine: DaskEngine, work: tuple[Any, ...], half_way: Any) -> tuple[flo
     return time.perf_counter() - start, tables
 
 
-def _scheduler_lost(work: tuple[Any, ...], workers: int) -> tuple[float, np.ndarray]:
+def _scheduler_lost(work: Work, workers: int) -> Timed:
     """The same with a scheduler and workers of their own, all killed and started again."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -136,8 +143,11 @@ def _start(address: str, workers: int) -> list[subprocess.Popen[bytes]]:
     own = ["--host", host, "--no-dashboard"]
     worker = ["distributed.cli.dask_worker", f"tcp://{address}", "--nthreads", "1", "--no-nanny"]
     commands = [["distributed.cli.dask_scheduler", "--port", port], *[worker] * workers]
-    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return [subprocess.Popen([sys.executable, "-m", *each, *own], **quiet) for each in commands]
+    null = subprocess.DEVNULL
+    return [
+        subprocess.Popen([sys.executable, "-m", *each, *own], stdout=null, stderr=null)
+        for each in commands
+    ]
 
 
 def _stop(running: list[subprocess.Popen[bytes]]) -> None:
