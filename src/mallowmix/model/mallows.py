@@ -5,6 +5,7 @@ Every sum here has only non-negative terms and no division by 1 − φ, so it is
 """
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -40,10 +41,19 @@ def gap_probabilities(n_items: int, phi: float) -> GapProbabilities:
     """β(g), that the higher of two items g positions apart wins, and 1 − β(g), for g = 0 … Q−1.
 
     The complement comes from its own sum: `1 - win` would lose all its digits where it is small.
+    The arrays cannot be written: they are kept for the next calls.
     """
+    return _gap_probabilities(n_items, float(phi))
+
+
+@lru_cache(maxsize=64)  # a search asks for the same few φ again and again
+def _gap_probabilities(n_items: int, phi: float) -> GapProbabilities:
     win, lose = _gap_sums(n_items, phi)
     lose = phi ** np.arange(1, n_items) * lose
-    return GapProbabilities(np.concatenate([_EVEN, win]), np.concatenate([_EVEN, lose]))
+    both = GapProbabilities(np.concatenate([_EVEN, win]), np.concatenate([_EVEN, lose]))
+    for each in both:
+        each.setflags(write=False)
+    return both
 
 
 def log_gap_probabilities(n_items: int, phi: float) -> GapProbabilities:
