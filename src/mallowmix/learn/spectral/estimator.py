@@ -88,7 +88,7 @@ def fit_spectral(
         For more components than pairs of items can distinguish.
     """
     settings, run = options or SpectralOptions(), engine or ThreadEngine()
-    all_blocks = make_blocks(comparisons)
+    all_blocks = make_blocks(comparisons, n_jobs=run.n_jobs)
     state = new_fit_state(comparisons, all_blocks, run, seed, progress)
     sampled = state.trace.sampled_share < 1
     K = _checked_count(state, n_components)
