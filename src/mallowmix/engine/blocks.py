@@ -255,10 +255,12 @@ def rows_of(ranking_id: NDArray[np.int32] | None, rows: Any) -> NDArray[np.int32
 def make_shards(blocks: Sequence[Block | StoredBlock]) -> list[Shard]:
     """√n shards of as many blocks, or more and smaller ones: a function of n alone.
 
-    A multiple of 16 shards, all of one size but for one block, keeps so many workers at work.
+    A multiple of 16 shards, the first of which may have one block more, keeps so many workers at
+    work to the end.
     """
     n = len(blocks)
     size = TOGETHER * max(1, min(-(-math.isqrt(n) // TOGETHER), n // (TOGETHER * _SHARDS)))
     n_shards = -(-n // size) if n <= _TURNS else _TURNS * -(-n // (_TURNS * size))
-    edges = [n * i // max(n_shards, 1) for i in range(n_shards + 1)]
+    least, larger = divmod(n, max(n_shards, 1))
+    edges = [least * i + min(i, larger) for i in range(n_shards + 1)]
     return [Shard(tuple(blocks[a:b])) for a, b in pairwise(edges)]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from mallowmix.engine import Block, parallel_map
 from mallowmix.numerics.compiled import compiled
 
-_PAIR_BLOCKS = 16
+_PAIR_BLOCKS = 32
 
 
 @dataclass(frozen=True)
