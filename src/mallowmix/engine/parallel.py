@@ -4,7 +4,7 @@ The answers come in the order of the items and do not depend on how many run at 
 """
 
 import os
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -17,8 +17,9 @@ from mallowmix.errors import OptionError, check_count
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 N_JOBS = "MALLOWMIX_N_JOBS"  # the environment variable
-_WAITING: dict[int, ThreadPoolExecutor] = {}
-"""Pools without work, one of a size: to start threads takes as long as many a loop."""
+_WAITING: defaultdict[int, list[ThreadPoolExecutor]] = defaultdict(list)
+"""Pools without work, by their sizes: to start threads takes as long as many a loop."""
+_KEPT = 2  # of a size
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_WAITING.clear)  # threads do not follow
 
@@ -147,9 +148,15 @@ def begun(function: Callable[[], Answer], n_jobs: int) -> Callable[[], Answer]:
 @contextmanager
 def _pool(n_jobs: int) -> Iterator[ThreadPoolExecutor]:
     """Threads for one loop; a loop inside another, or beside it, has threads of its own."""
-    pool = _WAITING.pop(n_jobs, None) or ThreadPoolExecutor(n_jobs)
+    waiting = _WAITING[n_jobs]
+    try:
+        pool = waiting.pop()
+    except IndexError:
+        pool = ThreadPoolExecutor(n_jobs)
     try:
         yield pool
     finally:
-        if _WAITING.setdefault(n_jobs, pool) is not pool:
+        if len(waiting) < _KEPT:
+            waiting.append(pool)
+        else:
             pool.shutdown()

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine, ThreadEngine, make_blocks
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
+from mallowmix.engine.parallel import begun
 from mallowmix.errors import FitError, Option
 from mallowmix.learn.spectral.fit_notes import extreme_notes, spectrum_note
 from mallowmix.learn.spectral.fit_state import FitState, new_fit_state, some_of
@@ -94,6 +95,12 @@ def fit_spectral(
     K = _checked_count(state, n_components)
     both = settings.refine != "none"
     early = early_users(state)
+    # the comparisons of rankings depend on each other: their spectrum only bounds the number
+    dependent = any(block.ranking_id is not None for block in state.blocks)
+    edge = None
+    if shown and K > 1 and settings.refine == "full" and not (chosen or dependent):
+        of_noise = partial(noise_edge, state.blocks, state.pairs, run, seed=seed)
+        edge = begun(of_noise, run.n_jobs)
     initialisations = _initialise(state, early, K, settings.corners, both=both)
     if settings.refine == "none":
         first = initialisations[0]
@@ -103,10 +110,7 @@ def fit_spectral(
         return as_model(best.components, best.alpha, comparisons, state, settings)
     best = _better(early, initialisations)
     state.trace = early.trace
-    # the comparisons of rankings depend on each other: their spectrum only bounds the number
-    dependent = any(block.ranking_id is not None for block in state.blocks)
-    if shown and K > 1 and not (chosen or dependent):
-        _note_spectrum(state, K)
+    n_notes = len(state.notes)
     outcome = refine(
         state,
         early,
@@ -115,6 +119,8 @@ def fit_spectral(
         shown=shown,
         initialise=partial(_initialise_anew, rank=K - 1) if shown else None,
     )
+    if edge is not None:
+        state.notes[n_notes:n_notes] = _spectrum_notes(state, K, edge())
     return as_model(outcome.components, outcome.alpha, comparisons, state, settings)
 
 
@@ -228,12 +234,11 @@ def _initialise_anew(state: FitState, rank: int) -> Initialisation:
     )
 
 
-def _note_spectrum(state: FitState, K: int) -> None:
-    """Step 5 is about to begin: note whether the spectrum shows another number of components."""
-    edge = noise_edge(state.blocks, state.pairs, state.engine, seed=state.seed)
+def _spectrum_notes(state: FitState, K: int, edge: float) -> list[str]:
+    """Whether the spectrum shows another number of components."""
     state.trace = replace(state.trace, noise_edge=edge)
     note = spectrum_note(np.array(state.trace.spectrum), edge, K)
-    state.notes += [note] if note else []
+    return [note] if note else []
 
 
 def by_share(alpha: Array) -> NDArray[np.intp]:
