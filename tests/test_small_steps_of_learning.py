@@ -400,8 +400,8 @@ def test_items_of_one_user_are_numbered_and_the_work_space_is_left_clean():
 def test_a_number_of_components_that_was_given_is_compared_with_the_spectrum(
     chosen, n_jobs, monkeypatch
 ):
-    """One that was chosen by its predictions is not: it was compared already. What the spectrum says
-    comes before what refinement says.
+    """One that was chosen by its predictions is not: it was compared already. What the spectrum
+    says comes before what refinement says.
     """
     seen = []
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Engine, ThreadEngine, make_blocks
+from mallowmix.engine import Engine, ThreadEngine, make_blocks, parallel_map
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.engine.parallel import begun
 from mallowmix.errors import FitError, Option
@@ -215,10 +215,13 @@ def _better(state: FitState, initialisations: list[Initialisation]) -> Variation
         (only,) = initialisations
         state.trace = replace(state.trace, initialisation=only.name)
         return Variational(only.components, only.alpha, [], [])
-    judges, outcomes = some_of(state, _ENOUGH_TO_JUDGE, Step.FIRST_STEPS_USERS), []
-    for i, each in enumerate(initialisations):
-        outcomes.append(first_steps(judges, each))
-        state.show("initialisations", i + 1, len(initialisations))
+    judges, n = some_of(state, _ENOUGH_TO_JUDGE, Step.FIRST_STEPS_USERS), len(initialisations)
+    outcomes = parallel_map(
+        partial(first_steps, judges),
+        initialisations,
+        min(n, state.engine.n_jobs),
+        progress=lambda done: state.show("initialisations", done, n),
+    )
     best = int(np.argmax([outcome.elbo[-1] for outcome in outcomes]))
     names = [each.name for each in initialisations]
     bounds = zip(names, (tuple(outcome.elbo) for outcome in outcomes), strict=True)
