@@ -1,5 +1,6 @@
 """The default estimator: spectral initialisations, the better of them refined by Monte-Carlo EM."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Engine, ThreadEngine, make_blocks, parallel_map
+from mallowmix.engine import Engine, ThreadEngine, make_blocks
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
 from mallowmix.engine.parallel import begun
 from mallowmix.errors import FitError, Option
@@ -103,7 +104,7 @@ def fit_spectral(
         edge = begun(of_noise, run.n_jobs)
     initialisations = _initialise(state, early, K, settings.corners, both=both)
     if settings.refine == "none":
-        first = initialisations[0]
+        first = next(initialisations)
         return as_model(first.components, first.alpha, comparisons, state, settings)
     if settings.refine == "short" and K > 1:  # one ranking is one search
         best = _better(state, initialisations)
@@ -162,10 +163,11 @@ def _checked_count(state: FitState, n_components: int) -> int:
 
 def _initialise(
     state: FitState, early: FitState, K: int, corners: str, *, both: bool
-) -> list[Initialisation]:
-    """Steps 1 to 3: the subspace, and initialisations from pairs and from users."""
+) -> Iterator[Initialisation]:
+    """Steps 1 to 3: the subspace, and initialisations from pairs and, when wanted, from users."""
     if K == 1:
-        return [_single(state)]
+        yield _single(state)
+        return
     state.show("spectrum", 0, 1)
     start = None if early is state else _subspace(early, K).vectors
     subspace = state.subspace = early.subspace = _subspace(state, K, start)
@@ -183,12 +185,11 @@ def _initialise(
     )
     state.show("spectrum", 1, 1)
     early.trace = state.trace
-    if not both:
-        return [first]
-    second = initialise_from_users(
-        state.blocks, subspace, state.pairs, K - 1, state.engine, seed=state.seed
-    )
-    return [first, second]
+    yield first
+    if both:
+        yield initialise_from_users(
+            state.blocks, subspace, state.pairs, K - 1, state.engine, seed=state.seed
+        )
 
 
 def _subspace(state: FitState, K: int, start: Array | None = None) -> Subspace:
@@ -205,28 +206,29 @@ def _single(state: FitState) -> Initialisation:
     return Initialisation("wins", components, np.ones(1))
 
 
-def _better(state: FitState, initialisations: list[Initialisation]) -> Variational:
+def _better(state: FitState, initialisations: Iterator[Initialisation]) -> Variational:
     """Step 4: a few steps of variational EM from each; the outcome with the higher bound (ELBO).
 
     Of many users some compare the two, and the better one takes its steps with all of them. One
-    ranking for all has one initialisation, and no weights for such steps to find.
+    takes steps while the other is still being found. One ranking for all has one initialisation,
+    and no weights for such steps to find.
     """
-    if len(initialisations) == 1:
-        (only,) = initialisations
-        state.trace = replace(state.trace, initialisation=only.name)
-        return Variational(only.components, only.alpha, [], [])
-    judges, n = some_of(state, _ENOUGH_TO_JUDGE, Step.FIRST_STEPS_USERS), len(initialisations)
-    outcomes = parallel_map(
-        partial(first_steps, judges),
-        initialisations,
-        min(n, state.engine.n_jobs),
-        progress=lambda done: state.show("initialisations", done, n),
-    )
+    tried, steps, outcomes = list[Initialisation](), [], []
+    judges = some_of(state, _ENOUGH_TO_JUDGE, Step.FIRST_STEPS_USERS)
+    for each in initialisations:
+        if len(each.alpha) == 1:
+            state.trace = replace(state.trace, initialisation=each.name)
+            return Variational(each.components, each.alpha, [], [])
+        tried.append(each)
+        steps.append(begun(partial(first_steps, judges, each), state.engine.n_jobs))
+    for i, outcome in enumerate(steps):
+        outcomes.append(outcome())
+        state.show("initialisations", i + 1, len(steps))
     best = int(np.argmax([outcome.elbo[-1] for outcome in outcomes]))
-    names = [each.name for each in initialisations]
+    names = [each.name for each in tried]
     bounds = zip(names, (tuple(outcome.elbo) for outcome in outcomes), strict=True)
     state.trace = replace(state.trace, initialisation=names[best], elbo=tuple(bounds))
-    return outcomes[best] if judges is state else first_steps(state, initialisations[best])
+    return outcomes[best] if judges is state else first_steps(state, tried[best])
 
 
 def _initialise_anew(state: FitState, rank: int) -> Initialisation:
