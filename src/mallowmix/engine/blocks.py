@@ -16,7 +16,7 @@ from mallowmix.errors import DataError
 
 MAX_ITEMS = 46_340  # Q² pair codes must fit in 31 bits
 _ROWS = 1 << 16
-_TURNS = 16  # there are a multiple of so many blocks: so many workers are done at the same time
+_TURNS = 16  # a multiple of so many blocks, if not few: so many workers are done at the same time
 _SHARDS = 64  # at least, where they can have `TOGETHER` blocks each
 TOGETHER = 6  # blocks of a shard that a step may take at once
 
@@ -228,7 +228,8 @@ def block_edges(n_users: int, n_rows: int, n_items: int) -> list[int]:
         return [0]
     # a block's answer has Q²K numbers: adding it up must not cost more than its rows
     rows_a_block = max(_ROWS, 8 * n_items**2)
-    n_blocks = min(n_users, max(_TURNS, n_rows // rows_a_block // _TURNS * _TURNS))
+    n_blocks = max(_TURNS, -(-n_rows // rows_a_block))
+    n_blocks = min(n_users, n_blocks if n_blocks < 2 * _TURNS else n_blocks // _TURNS * _TURNS)
     users_a_block = -(-n_users // n_blocks)
     return [*range(0, n_users, users_a_block), n_users]
 
@@ -256,11 +257,11 @@ def make_shards(blocks: Sequence[Block | StoredBlock]) -> list[Shard]:
     """√n shards of as many blocks, or more and smaller ones: a function of n alone.
 
     A multiple of 16 shards, the first of which may have one block more, keeps so many workers at
-    work to the end.
+    work to the end; few blocks make fewer, since the answer of a shard is as large as six of them.
     """
     n = len(blocks)
     size = TOGETHER * max(1, min(-(-math.isqrt(n) // TOGETHER), n // (TOGETHER * _SHARDS)))
-    n_shards = -(-n // size) if n <= _TURNS else _TURNS * -(-n // (_TURNS * size))
+    n_shards = -(-n // size) if n < 3 * _TURNS else _TURNS * -(-n // (_TURNS * size))
     least, larger = divmod(n, max(n_shards, 1))
     edges = [least * i + min(i, larger) for i in range(n_shards + 1)]
     return [Shard(tuple(blocks[a:b])) for a, b in pairwise(edges)]
