@@ -7,6 +7,7 @@ import inspect
 import pickle
 import pkgutil
 import threading
+import time
 import warnings
 
 import numpy as np
@@ -16,11 +17,12 @@ from hypothesis import strategies as st
 
 import mallowmix
 import mallowmix as mm
+from mallowmix.data.comparison_arrays import sums_between
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine, ThreadEngine, make_blocks, make_shards, reduce_step
 from mallowmix.engine.blocks import MAX_ITEMS, InMemory, block_edges
 from mallowmix.engine.engine import STEPS, MapStep, ReduceStep, add
-from mallowmix.engine.parallel import parallel_map, parallel_sum
+from mallowmix.engine.parallel import begun, in_order, parallel_map, parallel_sum
 from mallowmix.errors import DataError, OptionError
 from mallowmix.model.m4 import M4
 
@@ -368,3 +370,58 @@ def test_the_environment_must_name_a_number_of_threads(monkeypatch, named):
 def test_jobs_must_be_at_least_one(n_jobs):
     with pytest.raises(OptionError, match=f"n_jobs is {n_jobs}; it must be at least 1"):
         ThreadEngine(n_jobs)
+
+
+# ---- threads ----
+
+
+def test_threads_wait_for_the_next_loop_and_a_loop_in_a_loop_has_its_own():
+    name = lambda _: threading.current_thread().name  # noqa: E731
+    first = set(parallel_map(name, range(20), 3))
+    assert first & set(parallel_map(name, range(20), 3))
+    inner = parallel_map(lambda n: sum(parallel_map(lambda m: m * n, range(5), 3)), range(7), 3)
+    assert inner == [10 * n for n in range(7)]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_a_loop_that_fails_leaves_nothing_running(n_jobs):
+    running = []
+
+    def call(n):
+        if n == 4:
+            raise KeyError(n)
+        running.append(n)
+        time.sleep(0.01)
+        running.remove(n)
+
+    with pytest.raises(KeyError):
+        parallel_map(call, range(50), n_jobs)
+    assert running == []
+    answers = in_order(call, [(n,) for n in range(4)], n_jobs)
+    next(answers)
+    answers.close()  # no more are wanted
+    assert running == [] and parallel_map(abs, [-1, 2], n_jobs) == [1, 2]
+
+
+def test_a_call_begun_beside_others_is_made_once_and_alone_when_it_is_wanted():
+    calls = []
+    for n_jobs in (1, 2):
+        answer = begun(lambda: calls.append(threading.current_thread()) or 7, n_jobs)
+        if n_jobs == 1:
+            assert calls == []
+        assert (answer(), answer()) == (7, 7)
+    alone, beside = calls
+    assert alone is threading.main_thread() is not beside
+
+
+@given(st.integers(1, 10**6), st.integers(0, 10**9))
+def test_sixteen_workers_have_equally_many_blocks(n_users, n_rows):
+    n = len(block_edges(n_users, n_rows, 100)) - 1
+    users_a_block = -(-n_users // n)
+    assert n < 32 or users_a_block < 100 or -(-n // 16) * 16 - n <= 1
+
+
+def test_sums_between_are_those_of_each_run_of_rows():
+    values, starts = np.array([1.0, 2.0, 4.0, 8.0]), np.array([0, 0, 2, 2, 3, 4, 4])
+    assert sums_between(starts, values).tolist() == [0, 3, 0, 4, 8, 0]
+    assert sums_between(np.zeros(3, np.int64), values[:0]).tolist() == [0, 0]

@@ -231,6 +231,17 @@ def test_rows_by_pair_are_all_rows_once(halves):
     assert [part.first for part in found] == sorted({part.first for part in found})
 
 
+@pytest.mark.parametrize("halves", [False, True])
+def test_rows_by_pair_are_the_same_on_any_number_of_threads(halves):
+    model = mm.M4.from_orders(["abcd", "dbca"], 0.4, [1.0, 2.0])
+    blocks = make_blocks(model.sample(60, np.arange(60) % 23, seed=3).comparisons)
+    alone = by_pair(blocks, halves=halves)
+    for n_jobs in (2, 3, 40):
+        for part, other in zip(alone, by_pair(blocks, halves=halves, n_jobs=n_jobs), strict=True):
+            for name in ("first", "codes", "starts", "user", "weight"):
+                np.testing.assert_array_equal(getattr(part, name), getattr(other, name))
+
+
 # ---- the posterior's edges ----
 
 

@@ -414,16 +414,34 @@ def test_items_of_one_user_are_numbered_and_the_work_space_is_left_clean():
     assert items[winner].tolist() == [4, 1, 4, 5] and items[loser].tolist() == [1, 5, 5, 0]
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("chosen", [None, False, True])
-def test_a_number_of_components_that_was_given_is_compared_with_the_spectrum(chosen, monkeypatch):
-    """One that was chosen by its predictions is not: it was compared already."""
+def test_a_number_of_components_that_was_given_is_compared_with_the_spectrum(
+    chosen, n_jobs, monkeypatch
+):
+    """One that was chosen by its predictions is not: it was compared already. What the spectrum
+    says comes before what refinement says.
+    """
     seen = []
-    monkeypatch.setattr(estimator, "_note_spectrum", lambda state, K: seen.append(K))
-    monkeypatch.setattr(estimator, "refine", lambda state, early, best, *_, **__: best)
+
+    def refine(state, early, best, *_, **__):
+        state.notes.append("of refinement")
+        return best
+
+    def note(values, edge, K):
+        seen.append((edge, K))
+        return "of the spectrum"
+
+    monkeypatch.setattr(estimator, "noise_edge", lambda *_, **__: 0.5)
+    monkeypatch.setattr(estimator, "spectrum_note", note)
+    monkeypatch.setattr(estimator, "extreme_notes", lambda *_: [])
+    monkeypatch.setattr(estimator, "refine", refine)
     votes = planted(5, 2, seed=1).sample(40, 8, seed=1).comparisons
     named = {} if chosen is None else {"chosen": chosen}
-    estimator.fit_spectral(votes, 2, engine=ThreadEngine(1), **named)
-    assert seen == ([] if chosen else [2])
+    report = estimator.fit_spectral(votes, 2, engine=ThreadEngine(n_jobs), **named).report
+    assert seen == ([] if chosen else [(0.5, 2)])
+    assert report.notes == (*([] if chosen else ["of the spectrum"]), "of refinement")
+    assert report.spectral.noise_edge == (None if chosen else 0.5)
 
 
 def test_items_are_moved_to_their_best_positions_in_turn():

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mallowmix.checks.component_support import Support, shortage, support_for
 from mallowmix.checks.concerns import Limits, concerns_of
-from mallowmix.checks.connected_pieces import connected_pieces
+from mallowmix.checks.connected_pieces import Map, connected_pieces, distinct_pairs
 from mallowmix.checks.position_bias import PositionBias, position_bias
 from mallowmix.checks.preference_cycles import PreferenceCycle, preference_cycle
 from mallowmix.data.comparisons import Comparisons
@@ -182,7 +182,7 @@ def check(comparisons: Any, n_components: int | None = None) -> DataReport:
     )
 
 
-def warn_about(comparisons: Comparisons, *, stacklevel: int = 2) -> None:
+def warn_about(comparisons: Comparisons, *, stacklevel: int = 2, each: Map = map) -> None:
     """Issue each warning of the data report as a DataWarning.
 
     Parameters
@@ -191,8 +191,10 @@ def warn_about(comparisons: Comparisons, *, stacklevel: int = 2) -> None:
         What users preferred.
     stacklevel : int
         As in `warnings.warn`; 2 is the caller.
+    each : callable
+        As `map`; it may make several calls at the same time.
     """
-    for concern in concerns_of(_limits(comparisons)):
+    for concern in concerns_of(_limits(comparisons, each)):
         warnings.warn(DataWarning(concern.warning), stacklevel=stacklevel)
 
 
@@ -236,19 +238,20 @@ def _named(limits: Limits) -> dict[str, Any]:
     return {name: getattr(limits, name) for name in names} | pieces
 
 
-def _limits(comparisons: Comparisons) -> Limits:
+def _limits(comparisons: Comparisons, each: Map = map) -> Limits:
     items, users = (
         np.array(text_of(comparisons.items), object),
         np.array(text_of(comparisons.users), object),
     )
-    wins = np.bincount(comparisons.winner, minlength=len(items)) > 0
-    losses = np.bincount(comparisons.loser, minlength=len(items)) > 0
+    pairs = distinct_pairs(comparisons, each)
+    wins, losses = np.zeros((2, len(items)), bool)
+    wins[pairs // len(items)] = losses[pairs % len(items)] = True
     return Limits(
         users_below_two=users[comparisons.per_user() < 2].tolist(),
         never_compared=items[~wins & ~losses].tolist(),
         never_win=items[~wins & losses].tolist(),
         never_lose=items[wins & ~losses].tolist(),
-        pieces=[items[piece].tolist() for piece in connected_pieces(comparisons, wins | losses)],
+        pieces=[items[piece].tolist() for piece in connected_pieces(pairs, wins | losses)],
     )
 
 

@@ -35,6 +35,7 @@ FALSE_ALARM = 0.01
 BEYOND = 3.0  # standard errors by which a circle must pass what mixtures of rankings can have
 _TRIFLE = 0.02  # of a win rate: a smaller difference does not matter, however sure it is
 _MOST_ITEMS = 2000  # the search is over all pairs of items
+_ROWS = 1 << 16  # searched for a pair at a time
 
 
 @dataclass(frozen=True)
@@ -128,15 +129,18 @@ def preference_cycle(comparisons: Comparisons) -> PreferenceCycle | None:
     return None if found is None else _measured(found, comparisons)
 
 
-def circle_excess(comparisons: object) -> float | None:
-    """By how much a circle passes what mixtures of rankings can have; None where none does.
+def cycle_in_memory(comparisons: object) -> PreferenceCycle | None:
+    """The same of `Comparisons`; None of those on disk, where no circles are looked for.
 
     Parameters
     ----------
     comparisons : Comparisons or StoredComparisons
-        Circles are looked for in memory alone.
     """
-    cycle = preference_cycle(comparisons) if isinstance(comparisons, Comparisons) else None
+    return preference_cycle(comparisons) if isinstance(comparisons, Comparisons) else None
+
+
+def circle_excess(cycle: PreferenceCycle | None) -> float | None:
+    """By how much a circle passes what mixtures of rankings can have; None where none does."""
     return cycle.excess if cycle is not None and cycle.beyond_mixtures else None
 
 
@@ -188,13 +192,21 @@ class _Net:
 
 
 def _net_answers(comparisons: Comparisons, low: int, high: int) -> _Net:
-    won = (comparisons.winner == low) & (comparisons.loser == high)
-    rows = np.flatnonzero(won | (comparisons.winner == high) & (comparisons.loser == low))
+    rows = np.concatenate(
+        [_rows_of_pair(comparisons, n, low, high) for n in range(0, len(comparisons), _ROWS)]
+    )
     user = comparisons.user[rows].astype(np.int64)
     weight = comparisons.weight[rows] * comparisons.user_weight[user]
-    first = group_starts(user)
-    sums = [np.add.reduceat(x, first) for x in (np.where(won[rows], weight, -weight), weight)]
+    first, won = group_starts(user), comparisons.winner[rows] == low
+    sums = [np.add.reduceat(x, first) for x in (np.where(won, weight, -weight), weight)]
     return _Net(user[first], *sums)
+
+
+def _rows_of_pair(comparisons: Comparisons, first: int, low: int, high: int) -> NDArray[np.int64]:
+    """Which of some rows, from the first on, are about these two items."""
+    winner, loser = (x[first : first + _ROWS] for x in (comparisons.winner, comparisons.loser))
+    found = np.flatnonzero(winner + loser == low + high)
+    return first + found[np.minimum(winner[found], loser[found]) == low]
 
 
 def _shortest_cycle(

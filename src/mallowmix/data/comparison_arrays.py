@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class ComparisonArrays:
         """M, the number of users."""
         return len(self.users)
 
-    @property
+    @cached_property
     def n_comparisons(self) -> float:
         """The number of comparisons: the sum of the weights."""
         return float(self.weight.sum())
@@ -85,11 +86,12 @@ class ComparisonArrays:
 
     def per_user(self) -> NDArray[np.float64]:
         """(M,) the number of comparisons n_m of each user: the sum of their weights."""
-        return np.bincount(self.user, self.weight, self.n_users).astype(np.float64)
+        return sums_between(self.starts(), self.weight)
 
     def starts(self) -> NDArray[np.int64]:
         """(M + 1,) the bounds of each user's rows: those of user m are starts[m]:starts[m + 1]."""
-        return np.searchsorted(self.user, np.arange(self.n_users + 1)).astype(np.int64)
+        numbers = np.arange(self.n_users + 1, dtype=self.user.dtype)  # of another, rows are copied
+        return np.searchsorted(self.user, numbers).astype(np.int64)
 
     def to_arrow(self) -> pa.Table:
         """An Arrow table `user, winner, loser, weight` with the labels, a row for each row here.
@@ -124,3 +126,11 @@ class ComparisonArrays:
             # copied only where it must be
             digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
         return digest.hexdigest()[:32]
+
+
+def sums_between(starts: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n,) the sums of values[starts[i]:starts[i + 1]], all values between the first and last."""
+    sums, some = np.zeros(len(starts) - 1), starts[:-1] < starts[1:]
+    if some.any():
+        sums[some] = np.add.reduceat(values, starts[:-1][some])
+    return sums

@@ -9,12 +9,15 @@ from typing import Any, Protocol, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.data.comparison_arrays import sums_between
 from mallowmix.data.comparisons import Comparisons
+from mallowmix.engine.parallel import parallel_map
 from mallowmix.errors import DataError
 
 MAX_ITEMS = 46_340  # Q² pair codes must fit in 31 bits
 _ROWS = 1 << 16
-_LEAST_BLOCKS = 16
+_TURNS = 16  # a multiple of so many blocks, if not few: so many workers are done at the same time
+_SHARDS = 64  # at least, where they can have `TOGETHER` blocks each
 TOGETHER = 6  # blocks of a shard that a step may take at once
 
 
@@ -76,6 +79,10 @@ class Block(InMemory):
     def n_users(self) -> int:
         """How many users the block has."""
         return len(self.starts) - 1
+
+    def per_user(self) -> NDArray[np.float64]:
+        """(M,) the number of comparisons of each user: the sum of their weights."""
+        return sums_between(self.starts, self.weight)
 
     def users_of_rows(self) -> NDArray[np.int32]:
         """(rows,) the user of each row, numbered within the block."""
@@ -169,7 +176,7 @@ class StoredData(Protocol):
 AnyBlock: TypeAlias = InMemory | StoredBlock | Shard
 
 
-def make_blocks(comparisons: Comparisons | StoredData) -> list[Any]:
+def make_blocks(comparisons: Comparisons | StoredData, *, n_jobs: int = 1) -> list[Any]:
     """Cut the users into blocks.
 
     Blocks are large enough that a pass spends its time on rows and not on summing blocks.
@@ -178,6 +185,8 @@ def make_blocks(comparisons: Comparisons | StoredData) -> list[Any]:
     ----------
     comparisons : Comparisons or StoredData
         What users preferred.
+    n_jobs : int
+        How many threads.
 
     Returns
     -------
@@ -199,7 +208,7 @@ def make_blocks(comparisons: Comparisons | StoredData) -> list[Any]:
         )
     starts = comparisons.starts()
     edges = block_edges(comparisons.n_users, len(comparisons), Q)
-    return [_block(comparisons, starts, first, last) for first, last in pairwise(edges)]
+    return parallel_map(lambda users: _block(comparisons, starts, *users), pairwise(edges), n_jobs)
 
 
 def block_edges(n_users: int, n_rows: int, n_items: int) -> list[int]:
@@ -219,7 +228,8 @@ def block_edges(n_users: int, n_rows: int, n_items: int) -> list[int]:
         return [0]
     # a block's answer has Q²K numbers: adding it up must not cost more than its rows
     rows_a_block = max(_ROWS, 8 * n_items**2)
-    n_blocks = min(n_users, max(_LEAST_BLOCKS, -(-n_rows // rows_a_block)))
+    n_blocks = max(_TURNS, -(-n_rows // rows_a_block))
+    n_blocks = min(n_users, n_blocks if n_blocks < 2 * _TURNS else n_blocks // _TURNS * _TURNS)
     users_a_block = -(-n_users // n_blocks)
     return [*range(0, n_users, users_a_block), n_users]
 
@@ -244,6 +254,14 @@ def rows_of(ranking_id: NDArray[np.int32] | None, rows: Any) -> NDArray[np.int32
 
 
 def make_shards(blocks: Sequence[Block | StoredBlock]) -> list[Shard]:
-    """About √n shards of as many blocks, a multiple of `TOGETHER`: a function of n alone."""
-    size = TOGETHER * max(1, math.ceil(math.sqrt(len(blocks)) / TOGETHER))
-    return [Shard(tuple(blocks[first : first + size])) for first in range(0, len(blocks), size)]
+    """√n shards of as many blocks, or more and smaller ones: a function of n alone.
+
+    A multiple of 16 shards, the first of which may have one block more, keeps so many workers at
+    work to the end; few blocks make fewer, since the answer of a shard is as large as six of them.
+    """
+    n = len(blocks)
+    size = TOGETHER * max(1, min(-(-math.isqrt(n) // TOGETHER), n // (TOGETHER * _SHARDS)))
+    n_shards = -(-n // size) if n < 3 * _TURNS else _TURNS * -(-n // (_TURNS * size))
+    least, larger = divmod(n, max(n_shards, 1))
+    edges = [least * i + min(i, larger) for i in range(n_shards + 1)]
+    return [Shard(tuple(blocks[a:b])) for a, b in pairwise(edges)]

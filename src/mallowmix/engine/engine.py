@@ -7,14 +7,12 @@ larger than memory, a Dask cluster. No algorithm knows which.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from copy import copy
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-import numpy as np
-
 from mallowmix.engine.blocks import AnyBlock, Shard
+from mallowmix.engine.sums import add as add
 
 Answer = TypeVar("Answer")
 State = TypeVar("State")
@@ -214,24 +212,6 @@ def run_reduce(
     for each in block.blocks:
         total = add(total, step(each.load(), broadcast, None)[0])
     return total, None  # type: ignore[return-value]
-
-
-def add(total: Any, part: Any) -> Any:
-    """Add a block's sum to the total, in place: numbers, arrays, or tuples of them.
-
-    None adds nothing. The first sum is copied, since it may be a view of the block's state. A sum
-    of float32 is taken in float64.
-    """
-    if part is None:
-        return total
-    if isinstance(part, tuple):
-        before = total or [None] * len(part)
-        return tuple(add(a, b) for a, b in zip(before, part, strict=True))
-    if total is None:
-        narrow = isinstance(part, np.ndarray) and part.dtype == np.float32
-        return part.astype(np.float64) if narrow else copy(part)
-    total += part
-    return total
 
 
 def states_of(

@@ -4,17 +4,24 @@ The answers come in the order of the items and do not depend on how many run at 
 """
 
 import os
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeVar
 
-from mallowmix.engine.engine import add
+from mallowmix.engine.sums import add
 from mallowmix.errors import OptionError, check_count
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 N_JOBS = "MALLOWMIX_N_JOBS"  # the environment variable
+_WAITING: defaultdict[int, list[ThreadPoolExecutor]] = defaultdict(list)
+"""Pools without work, by their sizes: to start threads takes as long as many a loop."""
+_KEPT = 2  # of a size
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_WAITING.clear)  # threads do not follow
 
 
 def usable_jobs(n_jobs: int | None) -> int:
@@ -105,11 +112,51 @@ def in_order(
     if n_jobs == 1:
         yield from (function(*each) for each in arguments)
         return
-    with ThreadPoolExecutor(n_jobs) as pool:
-        waiting: deque[Future[Answer]] = deque()
-        for each in arguments:
-            waiting.append(pool.submit(function, *each))
-            if len(waiting) > n_jobs + 1:
+    waiting: deque[Future[Answer]] = deque()
+    with _pool(n_jobs) as pool:
+        try:
+            for each in arguments:
+                waiting.append(pool.submit(function, *each))
+                if len(waiting) > n_jobs + 1:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        finally:  # after an error, or where no more answers are wanted
+            for future in waiting:
+                future.cancel()
+            wait(waiting)
+
+
+def begun(function: Callable[[], Answer], n_jobs: int) -> Callable[[], Answer]:
+    """Begin a call beside what follows; what is returned waits for its answer.
+
+    Parameters
+    ----------
+    function : callable
+        The call.
+    n_jobs : int
+        With one it is made when its answer is first wanted.
+    """
+    if n_jobs == 1:
+        return cache(function)
+    pool = ThreadPoolExecutor(1)
+    future = pool.submit(function)
+    pool.shutdown(wait=False)
+    return future.result
+
+
+@contextmanager
+def _pool(n_jobs: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads for one loop; a loop inside another, or beside it, has threads of its own."""
+    waiting = _WAITING[n_jobs]
+    try:
+        pool = waiting.pop()
+    except IndexError:
+        pool = ThreadPoolExecutor(n_jobs)
+    try:
+        yield pool
+    finally:
+        if len(waiting) < _KEPT:
+            waiting.append(pool)
+        else:
+            pool.shutdown()

@@ -2,17 +2,19 @@
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mallowmix.checks.data_report import warn_about
-from mallowmix.checks.preference_cycles import circle_excess
+from mallowmix.checks.preference_cycles import circle_excess, cycle_in_memory
 from mallowmix.data.comparisons import Comparisons
-from mallowmix.engine import Engine
+from mallowmix.engine import Engine, parallel_map
 from mallowmix.engine.conversion import ComparisonsLike, as_comparisons
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
+from mallowmix.engine.parallel import begun
 from mallowmix.engine.selection import EngineName, make_engine
 from mallowmix.errors import (
     DataError,
@@ -31,6 +33,7 @@ from mallowmix.fitting.stacking.learn_predictor import learn_predictor
 from mallowmix.learn.bradley_terry_components import learn_scores
 from mallowmix.learn.paper.algorithm1 import algorithm_1
 from mallowmix.learn.spectral.estimator import fit_spectral
+from mallowmix.learn.spectral.fit_notes import with_circle
 from mallowmix.model.ensemble import Ensemble
 from mallowmix.model.fit_options import FitOptions, MethodName, SpectralOptions, as_options
 from mallowmix.model.fit_report import ComponentsKind, SpectralTrace
@@ -111,8 +114,10 @@ def fit(
     stored = isinstance(comparisons, StoredComparisons)
     if stored:
         _check_stored(options, components, n_fits)
-    warn_about(comparisons.summary() if stored else comparisons, stacklevel=3)
     run = make_engine("disk" if engine is None and stored else engine, n_jobs=n_jobs)
+    n_beside = 1 if stored else run.n_jobs
+    cycle = begun(partial(cycle_in_memory, comparisons), n_beside)
+    fingerprint = begun(comparisons.fingerprint, n_beside)
 
     def one(data: Any, K: int, number: int) -> FittedModel:
         shown = number == 0  # the others only predict
@@ -121,6 +126,8 @@ def fit(
         model = _learn(data, K, options, own, run, progress if shown else None, **how)
         if number and progress:
             progress("members", number, n_fits - 1)
+        if shown and isinstance(options, SpectralOptions) and options.refine == "full":
+            model = with_circle(model, cycle())
         return learn_scores(model, data, run) if components == "bradley-terry" else model
 
     def fold_fit(data: Any, number: int, threads: Engine) -> FittedModel:
@@ -130,6 +137,8 @@ def fit(
             return _learn(data, min(K, data.n_users), options, own, threads, None, shown=False)
 
     try:
+        each = partial(parallel_map, n_jobs=n_beside)
+        warn_about(comparisons.summary() if stored else comparisons, stacklevel=3, each=each)
         # parallelism is ours, over blocks of users; BLAS threads would change the order of sums
         with run.session(comparisons, n_components), threadpool_limits(1):
             choice, K = None, n_components
@@ -155,8 +164,8 @@ def fit(
         seed=seed,
         n_users=comparisons.n_users,
         n_comparisons=comparisons.n_comparisons,
-        fingerprint=comparisons.fingerprint(),
-        circle_excess=circle_excess(comparisons),
+        fingerprint=fingerprint(),
+        circle_excess=circle_excess(cycle()),
         predictor=learnt[1] if learnt else None,
         spectral=_with_reason(model.report.spectral, choice),
     )

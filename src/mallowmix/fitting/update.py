@@ -7,7 +7,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mallowmix.checks.data_report import warn_about
-from mallowmix.checks.preference_cycles import circle_excess
+from mallowmix.checks.preference_cycles import circle_excess, cycle_in_memory
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.labels import Labels, as_labels, text_of
 from mallowmix.engine import Engine, make_blocks
@@ -22,7 +22,7 @@ from mallowmix.learn.spectral.estimator import (
     fit_spectral,
     new_fit_state,
 )
-from mallowmix.learn.spectral.fit_notes import named_notes
+from mallowmix.learn.spectral.fit_notes import named_notes, with_circle
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.refinement import early_users, refine
 from mallowmix.learn.spectral.variational_em import variational_em
@@ -100,6 +100,7 @@ def update(
     with using(engine, n_jobs) as run, threadpool_limits(1):  # as in `fit`
         named = FittedModel(grown, component_names=fitted.component_names)
         updated = refine_from(named, data, seed, run, progress, move_sigma=bool(new))
+        updated = with_circle(updated, cycle := cycle_in_memory(data))
         learnt = None
         if fitted.predictor is not None:
             learnt = learn_predictor(data, updated, fold_fit, seed=seed, run=run, progress=progress)
@@ -114,7 +115,7 @@ def update(
         n_users=comparisons.n_users,
         n_comparisons=comparisons.n_comparisons,
         fingerprint=comparisons.fingerprint(),
-        circle_excess=circle_excess(comparisons),
+        circle_excess=circle_excess(cycle),
         predictor=learnt[1] if learnt else None,
     )
     found = replace(updated, report=report, predictor=learnt[0] if learnt else None)

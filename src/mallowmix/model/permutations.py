@@ -49,9 +49,17 @@ def discordant_pairs(sigma: ArrayLike, other: ArrayLike) -> int:
             "Two single rankings of the same items are needed; "
             f"got the shapes {a.shape} and {b.shape}."
         )
-    above_a, above_b = a[:, None] < a[None, :], b[:, None] < b[None, :]
-    # (i above j) in a, not in b: once for each discordant pair
-    return int(np.count_nonzero(above_a & ~above_b))
+    return _discordant(_above(a), _above(b))
+
+
+def _above(sigma: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """(Q, Q) which items are above which."""
+    return sigma[:, None] < sigma[None, :]
+
+
+def _discordant(above_a: NDArray[np.bool_], above_b: NDArray[np.bool_]) -> int:
+    """How many pairs: each is once above in the first and not in the other."""
+    return int(np.count_nonzero(above_a > above_b))
 
 
 def kendall(sigma: ArrayLike, other: ArrayLike) -> float:
@@ -125,7 +133,8 @@ def match_components(found: ArrayLike, truth: ArrayLike) -> Matching:
             f"The rankings have {found.shape[-1]} and {truth.shape[-1]} items; "
             "they must be of the same items."
         )
-    cost = np.array([[kendall(a, b) for b in truth] for a in found])
+    n_pairs, above = max(1, found.shape[1] * (found.shape[1] - 1) // 2), [_above(b) for b in truth]
+    cost = np.array([[_discordant(_above(a), b) for b in above] for a in found]) / n_pairs
     from scipy.optimize import linear_sum_assignment  # here, as SciPy is slow to import
 
     rows, columns = linear_sum_assignment(cost)

@@ -1,5 +1,6 @@
 """The default estimator: spectral initialisations, the better of them refined by Monte-Carlo EM."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Engine, ThreadEngine, make_blocks
 from mallowmix.engine.out_of_core.stored_blocks import StoredComparisons
+from mallowmix.engine.parallel import begun
 from mallowmix.errors import FitError, Option
 from mallowmix.learn.spectral.fit_notes import extreme_notes, spectrum_note
 from mallowmix.learn.spectral.fit_state import FitState, new_fit_state, some_of
@@ -89,25 +91,28 @@ def fit_spectral(
         For more components than pairs of items can distinguish.
     """
     settings, run = options or SpectralOptions(), engine or ThreadEngine()
-    all_blocks = make_blocks(comparisons)
+    all_blocks = make_blocks(comparisons, n_jobs=run.n_jobs)
     state = new_fit_state(comparisons, all_blocks, run, seed, progress)
     sampled = state.trace.sampled_share < 1
     K = _checked_count(state, n_components)
     both = settings.refine != "none"
     early = early_users(state)
+    # the comparisons of rankings depend on each other: their spectrum only bounds the number
+    dependent = any(block.ranking_id is not None for block in state.blocks)
+    edge = None
+    if shown and K > 1 and settings.refine == "full" and not (chosen or dependent):
+        of_noise = partial(noise_edge, state.blocks, state.pairs, run, seed=seed)
+        edge = begun(of_noise, run.n_jobs)
     initialisations = _initialise(state, early, K, settings.corners, both=both)
     if settings.refine == "none":
-        first = initialisations[0]
+        first = next(initialisations)
         return as_model(first.components, first.alpha, comparisons, state, settings)
     if settings.refine == "short" and K > 1:  # one ranking is one search
         best = _better(state, initialisations)
         return as_model(best.components, best.alpha, comparisons, state, settings)
     best = _better(early, initialisations)
     state.trace = early.trace
-    # the comparisons of rankings depend on each other: their spectrum only bounds the number
-    dependent = any(block.ranking_id is not None for block in state.blocks)
-    if shown and K > 1 and not (chosen or dependent):
-        _note_spectrum(state, K)
+    n_notes = len(state.notes)
     outcome = refine(
         state,
         early,
@@ -116,6 +121,8 @@ def fit_spectral(
         shown=shown,
         initialise=partial(_initialise_anew, rank=K - 1) if shown else None,
     )
+    if edge is not None:
+        state.notes[n_notes:n_notes] = _spectrum_notes(state, K, edge())
     return as_model(outcome.components, outcome.alpha, comparisons, state, settings)
 
 
@@ -157,10 +164,11 @@ def _checked_count(state: FitState, n_components: int) -> int:
 
 def _initialise(
     state: FitState, early: FitState, K: int, corners: str, *, both: bool
-) -> list[Initialisation]:
-    """Steps 1 to 3: the subspace, and initialisations from pairs and from users."""
+) -> Iterator[Initialisation]:
+    """Steps 1 to 3: the subspace, and initialisations from pairs and, when wanted, from users."""
     if K == 1:
-        return [_single(state)]
+        yield _single(state)
+        return
     state.show("spectrum", 0, 1)
     start = None if early is state else _subspace(early, K).vectors
     subspace = state.subspace = early.subspace = _subspace(state, K, start)
@@ -178,12 +186,11 @@ def _initialise(
     )
     state.show("spectrum", 1, 1)
     early.trace = state.trace
-    if not both:
-        return [first]
-    second = initialise_from_users(
-        state.blocks, subspace, state.pairs, K - 1, state.engine, seed=state.seed
-    )
-    return [first, second]
+    yield first
+    if both:
+        yield initialise_from_users(
+            state.blocks, subspace, state.pairs, K - 1, state.engine, seed=state.seed
+        )
 
 
 def _subspace(state: FitState, K: int, start: Array | None = None) -> Subspace:
@@ -200,22 +207,26 @@ def _single(state: FitState) -> Initialisation:
     return Initialisation("wins", components, np.ones(1))
 
 
-def _better(state: FitState, initialisations: list[Initialisation]) -> Variational:
+def _better(state: FitState, initialisations: Iterator[Initialisation]) -> Variational:
     """Step 4: a few steps of variational EM from each; the outcome with the higher bound (ELBO).
 
-    Of many users some compare the two, and the better one goes on with all of them. One ranking for
-    all has one initialisation, and no weights for such steps to find.
+    Of many users some compare the two, and the better one goes on with all of them. One takes steps
+    while the other is still being found. One ranking for all has one initialisation, and no weights
+    for such steps to find.
     """
-    if len(initialisations) == 1:
-        (only,) = initialisations
-        state.trace = replace(state.trace, initialisation=only.name)
-        return Variational(only.components, only.alpha, [], [])
-    judges, outcomes = some_of(state, _ENOUGH_TO_JUDGE, Step.FIRST_STEPS_USERS), []
-    for i, each in enumerate(initialisations):
-        outcomes.append(first_steps(judges, each))
-        state.show("initialisations", i + 1, len(initialisations))
+    tried, steps, outcomes = list[Initialisation](), [], []
+    judges = some_of(state, _ENOUGH_TO_JUDGE, Step.FIRST_STEPS_USERS)
+    for each in initialisations:
+        if len(each.alpha) == 1:
+            state.trace = replace(state.trace, initialisation=each.name)
+            return Variational(each.components, each.alpha, [], [])
+        tried.append(each)
+        steps.append(begun(partial(first_steps, judges, each), state.engine.n_jobs))
+    for i, outcome in enumerate(steps):
+        outcomes.append(outcome())
+        state.show("initialisations", i + 1, len(steps))
     best = int(np.argmax([outcome.elbo[-1] for outcome in outcomes]))
-    names = [each.name for each in initialisations]
+    names = [each.name for each in tried]
     bounds = zip(names, (tuple(outcome.elbo) for outcome in outcomes), strict=True)
     state.trace = replace(state.trace, initialisation=names[best], elbo=tuple(bounds))
     return outcomes[best] if judges is state else more_steps(state, outcomes[best])
@@ -229,12 +240,11 @@ def _initialise_anew(state: FitState, rank: int) -> Initialisation:
     )
 
 
-def _note_spectrum(state: FitState, K: int) -> None:
-    """Step 5 is about to begin: note whether the spectrum shows another number of components."""
-    edge = noise_edge(state.blocks, state.pairs, state.engine, seed=state.seed)
+def _spectrum_notes(state: FitState, K: int, edge: float) -> list[str]:
+    """Whether the spectrum shows another number of components."""
     state.trace = replace(state.trace, noise_edge=edge)
     note = spectrum_note(np.array(state.trace.spectrum), edge, K)
-    state.notes += [note] if note else []
+    return [note] if note else []
 
 
 def by_share(alpha: Array) -> NDArray[np.intp]:

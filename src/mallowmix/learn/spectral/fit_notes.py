@@ -1,11 +1,12 @@
 """Notes of a fit: what the spectrum and two halves of the users say about the components."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.checks.preference_cycles import preference_cycle, rates_along
+from mallowmix.checks.preference_cycles import PreferenceCycle, rates_along
 from mallowmix.checks.unsure_components import LOOSE, Doubt, unsure_components, unsure_title
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.text import joined
@@ -62,22 +63,35 @@ def halves_note(distances: Array, names: Sequence[str] = ()) -> str | None:
 
 
 def extreme_notes(model: M4, comparisons: object) -> list[str]:
-    """Say which components hardly anybody follows or are nearly a coin, and what circle is missed.
+    """Say which components hardly anybody follows or are nearly a coin.
 
     Parameters
     ----------
     model : M4
         What was learnt.
     comparisons : Comparisons or StoredComparisons
-        What it was learnt from; circles are looked for in memory alone.
+        What it was learnt from; of stored ones nothing is said.
     """
     if not isinstance(comparisons, Comparisons):
         return []
     unsure = unsure_components(model, float(comparisons.user_weight.sum()))
-    notes = [each.sentence() for each in unsure if each.doubt != Doubt.UNSTABLE]
-    cycle = preference_cycle(comparisons)
-    missed = cycle is not None and cycle.unexplained(rates_along(cycle, model))
-    return notes + ([cycle.sentence()] if cycle is not None and missed else [])
+    return [each.sentence() for each in unsure if each.doubt != Doubt.UNSTABLE]
+
+
+def with_circle(model: FittedModel, cycle: PreferenceCycle | None) -> FittedModel:
+    """The model with a note on a circle of preferences, where it misses one.
+
+    Parameters
+    ----------
+    model : FittedModel
+        What was learnt.
+    cycle : PreferenceCycle, optional
+        Of the comparisons that it was learnt from.
+    """
+    if cycle is None or not cycle.unexplained(rates_along(cycle, model.m4)):
+        return model
+    notes = (*model.report.notes, cycle.sentence())
+    return replace(model, report=replace(model.report, notes=notes))
 
 
 def optima_note(distances: Array, names: Sequence[str] = ()) -> str | None:

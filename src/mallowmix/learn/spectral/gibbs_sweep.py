@@ -88,7 +88,7 @@ def sweep_users(block: Block, beta: Array, alpha: Array, sweeps: int, key: np.ui
 
 def most_tokens(block: Block) -> float:
     """The most comparisons of one user."""
-    return float(np.bincount(block.users_of_rows(), block.weight, 1).max())
+    return float(block.per_user().max(initial=0))
 
 
 def _histogram(tokens: Array, block: Block, n_sizes: int = MAX_TOKENS) -> Array:

@@ -9,6 +9,7 @@ gap that a ranking could put between the two items, and for every φ.
 import math
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ SKIP = 0.005  # a user with a smaller weight of a component is left out of its t
 _HELD = 48  # a factor is at least SKIP · 9e-4, so a product of 48 does not underflow
 # up to this whole weight a factor is multiplied so often; otherwise its logarithm is weighted
 _COPIES = 8
+_USERS_AT_ONCE = 4096  # whose components are listed
 _PAIRS_AT_ONCE = 1000  # whose values by gap stay in the cache until they are written
 
 
@@ -218,7 +220,12 @@ def tabulate(
     wanted = np.zeros(len(tables), np.bool_)
     wanted[slice(None) if which is None else list(which)] = True
     narrow = theta.astype(np.float32)
-    active, n_active = _active(narrow, wanted)
+
+    def listed(first: int) -> tuple[Any, Any]:
+        return _active(narrow[first : first + _USERS_AT_ONCE], wanted)
+
+    lists = parallel_map(listed, range(0, len(narrow), _USERS_AT_ONCE), n_jobs)
+    active, n_active = (np.concatenate(each) for each in zip(*lists, strict=True))
 
     def part(block: PairRows) -> Tables:
         new = tables[:, block.first : block.first + len(block.codes) // 2].copy()

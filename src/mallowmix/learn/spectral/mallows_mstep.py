@@ -79,11 +79,10 @@ def update_components(
     sigma, phi = components.sigma.copy(), components.phi.copy()
     for k in range(K):
         C = np.ascontiguousarray(counts[:, k].reshape(Q, Q))
-        rankings = (
-            [sigma[k], sigma_of(insertion_search(C, order_of(sigma[k])))]
-            if move_sigma
-            else [sigma[k]]
-        )
+        rankings = [sigma[k]]
+        if move_sigma:
+            new = sigma_of(insertion_search(C, order_of(sigma[k])))
+            rankings += [] if np.array_equal(new, sigma[k]) else [new]
         seen = [wins_by_gap(C, row) for row in rankings]
         choices = [
             (rankings[0], seen[0], phi[k]),

@@ -155,7 +155,7 @@ class _Run:
     ):
         self.blocks, self.components, self.alpha, self.chains = blocks, components, alpha, chains
         self.engine, self.key, self.passes = engine, as_key(seed), 0
-        self.pairs = by_pair(blocks)
+        self.pairs = by_pair(blocks, n_jobs=engine.n_jobs)
         self.tables = new_tables(*components.sigma.shape)
         self.n_sizes = min(
             MAX_TOKENS, 2 + int(max((most_tokens(block) for block in blocks), default=0))
@@ -224,8 +224,8 @@ def smaller_by_weights(blocks: list[Block]) -> float:
     blocks : list of Block
         The users.
     """
-    answers = [np.bincount(block.users_of_rows(), block.weight, block.n_users) for block in blocks]
-    n, u = np.concatenate(answers), np.concatenate([block.user_weight for block in blocks])
+    n = np.concatenate([block.per_user() for block in blocks])
+    u = np.concatenate([block.user_weight for block in blocks])
     return float(min(1.0, (u**2 @ n) / max(u @ n, 1e-300)))
 
 

@@ -6,10 +6,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.engine import Block
+from mallowmix.engine import Block, parallel_map
 from mallowmix.numerics.compiled import compiled
 
-_PAIR_BLOCKS = 16
+_PAIR_BLOCKS = 32
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class PairRows:
     weight: NDArray[np.float32]  # of the row, times that of its user
 
 
-def by_pair(blocks: list[Block], *, halves: bool = False) -> list[PairRows]:
+def by_pair(blocks: list[Block], *, halves: bool = False, n_jobs: int = 1) -> list[PairRows]:
     """Sort the rows of all users by pair, and cut them into blocks of about equally many rows.
 
     Parameters
@@ -37,6 +37,8 @@ def by_pair(blocks: list[Block], *, halves: bool = False) -> list[PairRows]:
     halves : bool
         Whether every pair is there twice: first with the rows of users of even number, then, P
         further on, of odd number.
+    n_jobs : int
+        How many threads.
     """
     Q = blocks[0].n_items
     low, high = np.triu_indices(Q, 1)
@@ -45,21 +47,41 @@ def by_pair(blocks: list[Block], *, halves: bool = False) -> list[PairRows]:
     slot[codes] = np.arange(len(codes), dtype=np.int32)
     odd = len(codes) if halves else 0  # how much further on the rows of users of odd number go
     codes = np.tile(codes, 1 + halves)
-    seen = np.zeros(len(codes), np.int64)
-    for block in blocks:
-        _count_rows(block.starts, block.pair, block.first_user, slot, odd, seen)
-    starts = np.concatenate([[0], np.cumsum(seen)])
+    # each thread puts rows of its blocks where those of the blocks before it end
+    parts = _parts(blocks, n_jobs, len(codes))
+    seen = np.zeros((len(parts), len(codes)), np.int64)
+
+    def count(part: int) -> None:
+        for block in parts[part]:
+            _count_rows(block.starts, block.pair, block.first_user, slot, odd, seen[part])
+
+    parallel_map(count, range(len(parts)), n_jobs)
+    starts = np.concatenate([[0], np.cumsum(seen.sum(axis=0))])
+    next_row = starts[:-1] + np.cumsum(seen, axis=0) - seen
     user, weight = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
-    next_row, user_number = starts[:-1].copy(), 0
-    for block in blocks:
-        rows = (block.starts, block.pair, block.weight, block.user_weight, block.first_user)
-        _scatter(*rows, slot, odd, user_number, next_row, user, weight)
-        user_number += block.n_users
+    user_number = np.cumsum([0, *(sum(block.n_users for block in part) for part in parts)])
+
+    def scatter(part: int) -> None:
+        number = int(user_number[part])
+        for block in parts[part]:
+            rows = (block.starts, block.pair, block.weight, block.user_weight, block.first_user)
+            _scatter(*rows, slot, odd, number, next_row[part], user, weight)
+            number += block.n_users
+
+    parallel_map(scatter, range(len(parts)), n_jobs)
     wanted = np.linspace(0, starts[-1], _PAIR_BLOCKS + 1)[1:-1]
     edges = np.unique(
         np.concatenate([[0], np.searchsorted(starts[::2], wanted), [len(codes) // 2]])
     )
     return [_cut(int(i), int(j), codes, starts, user, weight) for i, j in pairwise(edges)]
+
+
+def _parts(blocks: list[Block], n_jobs: int, n_codes: int) -> list[list[Block]]:
+    """Consecutive blocks for each thread; fewer where their counts would be longer than rows."""
+    n_rows = sum(len(block.pair) for block in blocks)
+    n_parts = max(1, min(n_jobs, len(blocks), n_rows // (8 * n_codes)))
+    edges = [len(blocks) * part // n_parts for part in range(n_parts + 1)]
+    return [blocks[a:b] for a, b in pairwise(edges)]
 
 
 def _cut(i: int, j: int, codes, starts, user, weight) -> PairRows:

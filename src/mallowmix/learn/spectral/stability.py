@@ -39,7 +39,7 @@ def half_distances(
         A fraction for each component.
     """
     K, Q = components.sigma.shape
-    pairs, all_theta = by_pair(blocks), np.concatenate(theta)
+    pairs, all_theta = by_pair(blocks, n_jobs=engine.n_jobs), np.concatenate(theta)
     beta = beta_table(components, least_beta.DIRECT_LIKELIHOOD)
     number = np.concatenate([block.first_user + np.arange(block.n_users) for block in blocks])
     halves = []

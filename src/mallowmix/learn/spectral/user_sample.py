@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.data.splits import counted_users
-from mallowmix.engine import Block, Engine, Shard, make_blocks, make_shards, map_step
+from mallowmix.engine import (
+    Block,
+    Engine,
+    Shard,
+    make_blocks,
+    make_shards,
+    map_step,
+    parallel_map,
+)
 from mallowmix.engine.blocks import StoredBlock, block_edges, rows_of
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, uniforms
@@ -111,7 +119,7 @@ def sample_blocks(
     if share >= 1:
         return [block.load() for block in all_blocks]
     parts = engine.map(_sample_step, make_shards(all_blocks), (share, seed))
-    return _joined([block for part in parts for block in part])
+    return _joined([block for part in parts for block in part], engine.n_jobs)
 
 
 @map_step("sample users")
@@ -119,25 +127,40 @@ def _sample_step(shard: Shard, broadcast: tuple[float, int]) -> list[Block]:
     return [sample_users(block.load(), *broadcast) for block in shard.blocks]
 
 
-def _joined(parts: list[Block]) -> list[Block]:
+def _joined(parts: list[Block], n_jobs: int) -> list[Block]:
     """The users of consecutive blocks cut into blocks again, by `block_edges`."""
-    lengths = np.concatenate([np.diff(part.starts) for part in parts])
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    pair, weight = (
-        np.concatenate([part.pair for part in parts]),
-        np.concatenate([part.weight for part in parts]),
-    )
-    user_weight = np.concatenate([part.user_weight for part in parts])
-    ids = joined_ids(parts)
-    Q, blocks = parts[0].n_items, []
-    for first, last in pairwise(block_edges(len(lengths), len(pair), Q)):
-        rows, own = (
-            slice(int(starts[first]), int(starts[last])),
-            starts[first : last + 1] - starts[first],
+    Q, ends = parts[0].n_items, np.cumsum([part.n_users for part in parts])
+    n_rows = sum(len(part.pair) for part in parts)
+
+    def cut(users: tuple[int, int]) -> Block:
+        first, last = users
+        own = [
+            _users_between(part, max(first - begin, 0), last - begin)
+            for part, end in zip(parts, ends.tolist(), strict=True)
+            if first < end and (begin := end - part.n_users) < last
+        ]
+        starts = np.cumsum(np.concatenate([[0], *(np.diff(part.starts) for part in own)]))
+        pair, weight, user_weight = (
+            np.concatenate([getattr(part, name) for part in own])
+            for name in ("pair", "weight", "user_weight")
         )
-        data = (own, pair[rows], weight[rows], user_weight[first:last], rows_of(ids, rows))
-        blocks.append(Block(first, Q, *data))
-    return blocks
+        return Block(first, Q, starts, pair, weight, user_weight, joined_ids(own))
+
+    return parallel_map(cut, pairwise(block_edges(int(ends[-1]), n_rows, Q)), n_jobs)
+
+
+def _users_between(block: Block, first: int, last: int) -> Block:
+    starts = block.starts[first : last + 1]
+    rows = slice(int(starts[0]), int(starts[-1]))
+    return Block(
+        block.first_user + first,
+        block.n_items,
+        starts - starts[0],
+        block.pair[rows],
+        block.weight[rows],
+        block.user_weight[first:last],
+        rows_of(block.ranking_id, rows),
+    )
 
 
 def joined_ids(parts: list[Block]) -> NDArray[np.int32] | None:
