@@ -376,9 +376,14 @@ def test_jobs_must_be_at_least_one(n_jobs):
 
 
 def test_threads_wait_for_the_next_loop_and_a_loop_in_a_loop_has_its_own():
-    name = lambda _: threading.current_thread().name  # noqa: E731
-    first = set(parallel_map(name, range(20), 3))
-    assert first & set(parallel_map(name, range(20), 3))
+    together = threading.Barrier(3, timeout=60)  # otherwise one thread might take all items
+
+    def name(_):
+        together.wait()
+        return threading.current_thread().name
+
+    first = set(parallel_map(name, range(3), 3))
+    assert len(first) == 3 and first == set(parallel_map(name, range(3), 3))
     inner = parallel_map(lambda n: sum(parallel_map(lambda m: m * n, range(5), 3)), range(7), 3)
     assert inner == [10 * n for n in range(7)]
 
