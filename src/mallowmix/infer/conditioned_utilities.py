@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mallowmix.engine import Block
 from mallowmix.model.utilities_model import UtilitiesModel
-from mallowmix.numerics.cholesky import inverse
+from mallowmix.numerics.cholesky import elimination, inverse
 from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.laplace import TOL, local_items, local_prior, mean_factors, posterior_mode
 from mallowmix.typing import Array
@@ -54,20 +54,6 @@ class Conditioned(NamedTuple):
         """(M, K) the posterior probabilities of the components."""
         r = np.exp(self.log_joint - self.log_joint.max(axis=1, keepdims=True))
         return r / r.sum(axis=1, keepdims=True)
-
-    def gaps(self, user: NDArray[Any], i: NDArray[Any], j: NDArray[Any]) -> Array:
-        """(n, K) the mean of u_i − u_j of users, numbered within these."""
-        return self.mean[user, :, i] - self.mean[user, :, j]
-
-    def known_variances(self, user: NDArray[Any], i: NDArray[Any], j: NDArray[Any]) -> Array:
-        """(n, K) the variance of u_i − u_j, both compared by the user."""
-        x, y = self.at[user, i], self.at[user, j]
-        return self.C[user, :, x, x] + self.C[user, :, y, y] - 2 * self.C[user, :, x, y]
-
-
-def new_modes(block: Block, model: UtilitiesModel) -> Array:
-    """(K, n) zeros, for the modes of `condition`: no user has more items than twice their rows."""
-    return np.zeros((model.n_components, 2 * int(block.starts[-1] - block.starts[0])))
 
 
 def condition(
@@ -129,13 +115,16 @@ def _condition(
         items, winner, loser = local_items(pair[rows], Q, number)
         q, begin = len(items), 2 * (first + starts[m])
         prior = local_prior(loadings, variances, items)
-        offset, U = np.empty(n), np.empty((q + r, q + r))
+        offset, U = np.empty(n), np.empty((q + r, q + r + 1))
+        pattern = elimination(winner, loser, q, q + r)
         for k in range(K):
             for row in range(n):
                 offset[row] = means[k, items[winner[row]]] - means[k, items[loser[row]]]
             d = modes[k, begin : begin + q]
-            log_joint[m, k] += posterior_mode(winner, loser, weight[rows], offset, prior, d, U, tol)
-            covariance, z = inverse(U), mean_factors(d, prior[1], prior[3])
+            log_joint[m, k] += posterior_mode(
+                winner, loser, weight[rows], offset, prior, pattern, d, U, tol
+            )
+            covariance, z = inverse(U, *pattern), mean_factors(d, prior[1], prior[3])
             for i in range(Q):
                 for a in range(r):
                     mean[m, k, i] += loadings[i, a] * z[a]

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from mallowmix.engine import Block
 from mallowmix.infer.collapsed_variational import PREDICTION_STEPS, PREDICTION_TOL, fold_in
-from mallowmix.infer.conditioned_utilities import Conditioned, condition, logistic_of
+from mallowmix.infer.pair_queries import Queries
 from mallowmix.infer.prepared_model import PreparedModel, prepare_components
+from mallowmix.infer.utilities_prediction import probabilities_and_left_out
 from mallowmix.model.predictor import CalibratedModel, Member, Predictor
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.typing import Array
@@ -29,9 +30,6 @@ _LEAST = 1e-4  # of a probability
 
 def utilities_left_out(block: Block, model: UtilitiesModel) -> Array:
     """Sum each user's log-probabilities of comparisons, each predicted from the user's others.
-
-    The posterior without one answer is Laplace's approximation with the answer's own term taken out
-    again; components are weighed by π_k times the evidence of the others.
 
     Parameters
     ----------
@@ -44,44 +42,8 @@ def utilities_left_out(block: Block, model: UtilitiesModel) -> Array:
     -------
     (M,) array
     """
-    out = np.zeros(block.n_users)
-    for given in condition(block, model):
-        out[given.users] = left_out_given(given, block)
-    return out
-
-
-def left_out_given(given: Conditioned, block: Block) -> Array:
-    """The same of some users, whose utilities are conditioned on their answers already.
-
-    Parameters
-    ----------
-    given : Conditioned
-        These users' utilities.
-    block : Block
-        The comparisons of all users.
-
-    Returns
-    -------
-    array
-        A number for each user of `given`.
-    """
-    starts = block.starts[given.users.start : given.users.stop + 1] - block.starts[0]
-    rows = slice(int(starts[0]), int(starts[-1]))
-    user, weight = np.repeat(np.arange(len(starts) - 1), np.diff(starts)), block.weight[rows]
-    i, j = np.divmod(block.pair[rows], block.n_items)
-    p = _left_out(given.gaps(user, i, j), given.known_variances(user, i, j), weight)
-    inverse = (given.shares()[user] / np.maximum(p, _LEAST)).sum(axis=1)
-    sums = np.bincount(user, weight * np.log(1 / inverse), len(starts) - 1)
-    return sums.astype(np.float64)
-
-
-def _left_out(gap: Array, variance: Array, weight: Array) -> Array:
-    """(n, K) the probability of each answer from the others, given moments of all answers."""
-    v, p = np.maximum(variance, 1e-12), logistic_of(gap)
-    h = weight[:, None] * p * (1 - p)
-    rest = np.maximum(1 / v - h, 0.01 / v)  # the precision without this answer
-    centre = (gap / v - h * gap - weight[:, None] * (1 - p)) / rest
-    return logistic_of(centre / np.sqrt(1 + np.pi / 8 / rest))
+    none = Queries.same_for_all(block.n_users, np.empty(0, np.int64))
+    return probabilities_and_left_out(block, model, none)[1]
 
 
 def mixed_membership_left_out(
