@@ -23,11 +23,11 @@ from mallowmix.infer.heldout.left_to_right import (
     _tokens,
     ancestors,
 )
+from mallowmix.infer.pair_queries import Queries
 from mallowmix.infer.posterior import posterior_chain
 from mallowmix.infer.posterior.posterior_chain import PosteriorChain, _number_of_splits
 from mallowmix.infer.posterior.win_rate_intervals import _noise, _ranks
 from mallowmix.infer.star_distributions import _scores, star_distributions
-from mallowmix.infer.pair_queries import Queries
 from mallowmix.infer.utilities_posterior import _covariances, _root
 from mallowmix.infer.utilities_prediction import utilities_probabilities
 from mallowmix.learn.rankings import rankings_pass

@@ -378,8 +378,10 @@ def test_the_joint_density_of_utilities_and_its_derivatives():
 
 def test_the_first_step_takes_a_curvature_that_is_not_too_small():
     """That of log σ(t) ≥ log σ(s) + ½ (t − s) − λ (t² − s²), 2 λ = (σ(s) − ½) / s, where s < 0."""
-    winner, loser, prior = np.array([0, 1]), np.array([1, 0]), local_prior(
-        np.empty((2, 0)), np.ones(2), np.arange(2)
+    winner, loser, prior = (
+        np.array([0, 1]),
+        np.array([1, 0]),
+        local_prior(np.empty((2, 0)), np.ones(2), np.arange(2)),
     )
     offset, weight, g, h = np.array([-4.0, 3.0]), np.array([2.0, 1.0]), np.empty(2), np.empty(2)
     joint_density(winner, loser, weight, offset, np.zeros(2), prior, True, g, h)

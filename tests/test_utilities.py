@@ -116,7 +116,7 @@ def test_elimination_puts_numbers_where_two_neighbours_meet():
     """Item 0 was compared with 2 and 3, so without it 2 and 3 depend on each other; 4 is z."""
     starts, columns = elimination(np.array([3, 0, 1]), np.array([0, 2, 3]), 4, 5)
     rows = [columns[a:b].tolist() for a, b in itertools.pairwise(starts)]
-    assert rows == [[2, 3, 4], [3, 4]]  # from row 2 on, all
+    assert rows == [[2, 3, 4, 5], [3, 4, 5]]  # with the right side; from row 2 on, all
 
 
 def dense_precision(prior):
@@ -143,9 +143,10 @@ def test_laplace_against_quadrature():
     winner, loser = np.array(ANSWERS).T
     offset = MEAN[winner] - MEAN[loser]
     prior = local_prior(LOADINGS, VARIANCES, np.arange(3))
-    d, factor, pattern = np.zeros(3), np.empty((6, 7)), elimination(winner, loser, 3, 6)
+    x, factor, pattern = np.zeros(6), np.empty((6, 7)), elimination(winner, loser, 3, 6)
     rows = winner, loser, np.ones(len(ANSWERS)), offset
-    evidence = posterior_mode(*rows, prior, pattern, d, factor, TOL)
+    evidence, d = posterior_mode(*rows, prior, pattern, x, factor, TOL), x[:3]
+    assert np.allclose(x[3:], mean_factors(d, prior[1], prior[3]))
     gradient = np.zeros(3)
     for row in range(len(ANSWERS)):
         rest = 1 / (1 + np.exp(offset[row] + d[winner[row]] - d[loser[row]]))
@@ -164,10 +165,10 @@ def laplace_of(pairs, n_items, loadings, variances, weight):
     prior = local_prior(loadings, variances, items)
     size = len(items) + loadings.shape[1]
     pattern = elimination(winner, loser, len(items), size)
-    d, P = np.zeros(len(items)), np.zeros((size, size + 1))
+    x, P = np.zeros(size), np.zeros((size, size + 1))
     rows = winner, loser, weight, np.zeros(len(pairs))
-    evidence = posterior_mode(*rows, prior, pattern, d, P, 1e-9)
-    return items, winner, loser, d, (P, *pattern), evidence
+    evidence = posterior_mode(*rows, prior, pattern, x, P, 1e-9)
+    return items, winner, loser, x[: len(items)], (P, *pattern), evidence
 
 
 @given(st.integers(2, 12), st.integers(0, 3), st.integers(1, 40), st.integers(0, 10**6))
@@ -210,10 +211,10 @@ def test_a_rough_mode_is_off_by_the_square_of_the_last_step():
     prior = local_prior(LOADINGS, VARIANCES, np.arange(3))
     modes = []
     for tol in (1e-9, 0.1):
-        d = np.array([0.9, -0.7, 0.5])
+        x = np.array([0.9, -0.7, 0.5, 0, 0, 0])
         weight, factor = np.ones(len(ANSWERS)), np.empty((6, 7))
-        posterior_mode(winner, loser, weight, offset, prior, pattern, d, factor, tol)
-        modes.append(d)
+        posterior_mode(winner, loser, weight, offset, prior, pattern, x, factor, tol)
+        modes.append(x[:3])
     assert 0 < np.abs(modes[1] - modes[0]).max() < 0.1**2
 
 
@@ -412,6 +413,24 @@ def test_users_in_pieces_are_those_of_one_piece(monkeypatch):
     for one, piece in zip(whole, found(), strict=True):
         assert one == pytest.approx(piece)
     assert [len(each) for each in whole] == [64, 4, 4, 4, 4]
+
+
+def test_predictions_with_answers_left_out_or_from_earlier_modes_are_the_same():
+    random = np.random.default_rng(8)
+    model = mm.UtilitiesModel(
+        random.normal(size=(2, 4)), random.normal(size=(4, 1)), np.ones(4), [0.3, 0.7], list("abcd")
+    )
+    block = block_of([[(0, 1), (2, 1)], [], [(3, 0), (3, 2), (1, 0)]], 4)
+    queries = Queries.same_for_all(3, np.arange(16))
+    plain = utilities_probabilities(block, model, queries)
+    both, left_out = probabilities_and_left_out(block, model, queries)
+    assert (both == plain).all() and (left_out == utilities_left_out(block, model)).all()
+    assert left_out[1] == 0 and (left_out[[0, 2]] < 0).all()
+    modes = new_modes(block, model)
+    first = utilities_probabilities(block, model, queries, modes)
+    assert modes.shape == (2, 10) and modes[:, :3].all() and not modes[:, 3].any()
+    assert first == pytest.approx(plain, abs=1e-3)
+    assert utilities_probabilities(block, model, queries, modes) == pytest.approx(plain, abs=1e-4)
 
 
 def test_a_component_in_two_halves_is_the_same_component():

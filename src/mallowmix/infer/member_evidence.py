@@ -22,6 +22,7 @@ from mallowmix.infer.prepared_model import PreparedModel, prepare_components
 from mallowmix.infer.utilities_prediction import probabilities_and_left_out
 from mallowmix.model.predictor import CalibratedModel, Member, Predictor
 from mallowmix.model.utilities_model import UtilitiesModel
+from mallowmix.numerics.compiled import compiled
 from mallowmix.typing import Array
 
 MOST_EVIDENCE = 20.0  # in nats, beyond which more changes nothing
@@ -68,15 +69,29 @@ def mixed_membership_left_out(
     """
     if theta is None:
         theta, _ = fold_in(block, prepared, max_iter=PREDICTION_STEPS, tol=PREDICTION_TOL)
-    user, beta = block.users_of_rows(), prepared.beta[block.pair]
-    tempered = prepared.likelihood_weight * block.weight
-    total = prepared.alpha.sum() + np.bincount(user, tempered, block.n_users)
-    own = theta[user] * beta
-    own *= (tempered / own.sum(axis=1))[:, None]
-    rest = np.maximum(theta[user] * total[user, None] - own, 0.0)
-    p = (rest * beta).sum(axis=1) / np.maximum(rest.sum(axis=1), 1e-300)
-    out = np.bincount(user, block.weight * np.log(np.clip(p, _LEAST, 1)), block.n_users)
-    return out.astype(np.float64)
+    rows, out = (block.starts - block.starts[0], block.pair, block.weight), np.zeros(block.n_users)
+    _left_out(*rows, prepared.beta, prepared.alpha.sum(), prepared.likelihood_weight, theta, out)
+    return out
+
+
+@compiled
+def _left_out(starts, pair, weight, beta, alpha, likelihood_weight, theta, out):
+    K = theta.shape[1]
+    own = np.empty(K)
+    for m in range(len(out)):
+        total = alpha
+        for row in range(starts[m], starts[m + 1]):
+            total += likelihood_weight * weight[row]
+        for row in range(starts[m], starts[m + 1]):
+            w, scale, rest, p = likelihood_weight * weight[row], 0.0, 0.0, 0.0
+            for k in range(K):
+                own[k] = theta[m, k] * beta[pair[row], k]
+                scale += own[k]
+            for k in range(K):
+                others = max(theta[m, k] * total - own[k] * w / scale, 0.0)
+                rest += others
+                p += others * beta[pair[row], k]
+            out[m] += weight[row] * np.log(min(max(p / max(rest, 1e-300), _LEAST), 1.0))
 
 
 def own_evidence(block: Block, own: UtilitiesModel, mixed: CalibratedModel) -> Array:

@@ -23,7 +23,6 @@ from mallowmix.numerics.laplace import (
     local_items,
     local_prior,
     logistic,
-    mean_factors,
     posterior_mode,
 )
 from mallowmix.typing import Array
@@ -112,25 +111,29 @@ def _predict(
         asked = query[query_starts[m] : query_starts[m + 1]]
         items, winner, loser = local_items(pair[rows], Q, number)
         q, at = len(items), 2 * starts[m]
-        prior, pattern = local_prior(loadings, variances, items), elimination(
-            winner, loser, q, q + r
+        prior, pattern = (
+            local_prior(loadings, variances, items),
+            elimination(winner, loser, q, q + r),
         )
-        offset, U = np.empty(n), np.empty((q + r, q + r + 1))
+        offset, x, U = np.empty(n), np.empty(q + r), np.empty((q + r, q + r + 1))
         p, left = np.empty((K, len(asked))), np.empty((K, n if len(sums) else 0))
-        for x in range(q):
-            number[items[x]] = x
+        for i in range(q):
+            number[items[i]] = i
         for k in range(K):
             for row in range(n):
                 offset[row] = means[k, items[winner[row]]] - means[k, items[loser[row]]]
-            d = modes[k, at : at + q] if len(modes) else np.zeros(q)
+            for i in range(q + r):
+                x[i] = modes[k, at + i] if i < q and len(modes) else 0.0
             share[k] = log_shares[k] + posterior_mode(
-                winner, loser, weight[rows], offset, prior, pattern, d, U, tol
+                winner, loser, weight[rows], offset, prior, pattern, x, U, tol
             )
+            if len(modes):
+                for i in range(q):
+                    modes[k, at + i] = x[i]
             W = inverse_root(U, *pattern)
-            z = mean_factors(d, prior[1], prior[3])
-            _probabilities(asked, number, means[k], loadings, variances, d, z, W, p[k])
+            _probabilities(asked, number, means[k], loadings, variances, x, W, p[k])
             if len(sums):
-                _probabilities_from_others(winner, loser, weight[rows], offset, d, W, left[k])
+                _probabilities_from_others(winner, loser, weight[rows], offset, x, W, left[k])
         for item in items:
             number[item] = -1
         _normalise(share)
@@ -161,47 +164,54 @@ def _normalise(share):
         share[k] /= total
 
 
-@compiled
-def _probabilities(asked, number, mean, loadings, variances, d, z, W, p):
+@compiled(fastmath={"reassoc", "contract"})  # squares are added up in any order
+def _probabilities(asked, number, mean, loadings, variances, mode, W, p):
     """Write the probability of each pair, under one component, into p."""
-    Q, r, q, n = len(mean), len(z), len(d), len(W)
-    c = np.empty(r)  # what the items that were not compared have of the factors
+    (Q, r), n = loadings.shape, len(W)
+    q = n - r
+    column = np.empty(n)
     for a in range(len(asked)):
         i, j = asked[a] // Q, asked[a] % Q
-        x, y = number[i], number[j]
         gap, v = mean[i] - mean[j], 0.0
-        gap += d[x] if x >= 0 else 0.0
-        gap -= d[y] if y >= 0 else 0.0
-        v += variances[i] if x < 0 else 0.0
-        v += variances[j] if y < 0 else 0.0
-        for b in range(r):
-            c[b] = (loadings[i, b] if x < 0 else 0.0) - (loadings[j, b] if y < 0 else 0.0)
-            gap += c[b] * z[b]
         for row in range(n):
-            s = W[row, x] if x >= 0 else 0.0
-            s -= W[row, y] if y >= 0 else 0.0
-            for b in range(r):
-                s += c[b] * W[row, q + b]
-            v += s * s
+            column[row] = 0.0
+        for item, sign in ((i, 1.0), (j, -1.0)):
+            x = number[item]
+            if x >= 0:
+                gap += sign * mode[x]
+                for row in range(x, n):
+                    column[row] += sign * W[row, x]
+            else:
+                v += variances[item]
+                for b in range(r):
+                    f = sign * loadings[item, b]
+                    gap += f * mode[q + b]
+                    for row in range(q + b, n):
+                        column[row] += f * W[row, q + b]
+        for row in range(n):
+            v += column[row] * column[row]
         p[a] = logistic(gap / np.sqrt(1 + np.pi / 8 * v))
 
 
-@compiled
-def _probabilities_from_others(winner, loser, weight, offset, d, W, p):
+@compiled(fastmath={"reassoc", "contract"})
+def _probabilities_from_others(winner, loser, weight, offset, mode, W, p):
     """Write the probability of each answer, given the others, under one component, into p."""
     for row in range(len(winner)):
         x, y, v = winner[row], loser[row], 0.0
         for a in range(np.uint64(min(x, y)), np.uint64(len(W))):
             s = W[a, x] - W[a, y]
             v += s * s
-        p[row] = left_out(offset[row] + d[x] - d[y], v, weight[row])
+        p[row] = left_out(offset[row] + mode[x] - mode[y], v, weight[row])
 
 
 @compiled
-def left_out(gap, variance, weight):
-    """The probability of an answer from the others, given moments of u_i − u_j from all answers."""
-    v, p = max(variance, 1e-12), logistic(gap)
-    h = weight * p * (1 - p)
-    rest = max(1 / v - h, 0.01 / v)  # the precision without this answer
-    centre = (gap / v - h * gap - weight * (1 - p)) / rest
-    return logistic(centre / np.sqrt(1 + np.pi / 8 / rest))
+def left_out(gap, v, weight):
+    """The probability of an answer from the others, given moments of u_i − u_j from all answers.
+
+    With the precision 1/v − h without this answer, at least .01/v, and the mean that goes with it.
+    """
+    p = logistic(gap)
+    slope = weight * (1 - p)
+    kept = 1 - slope * p * v  # of the precision
+    scale = 1 / max(kept, 0.01)
+    return logistic((gap * kept - slope * v) * scale / np.sqrt(1 + np.pi / 8 * v * scale))

@@ -6,8 +6,8 @@ instructions. For matrices of some tens of rows this is faster than a library ca
 log-determinant, solution and inverse from one factor.
 
 Where the first rows of A have few numbers, U has few. Which they are, `elimination` finds out once
-(George and Liu 1981, ch. 5: eliminating k puts numbers wherever two of its neighbours meet), for
-all matrices with numbers in the same places: then nothing is tested, and the work is less by far.
+(George and Liu 1981: eliminating k puts numbers wherever two of its neighbours meet), for all
+matrices with the same zeros: then nothing is tested, and the work is less by far.
 
 These kernels, and those that call them, are written in plain loops: Numba takes a second or two to
 compile an assignment of one slice to another, a product of matrices or an array picked by another.
@@ -24,12 +24,14 @@ from mallowmix.numerics.compiled import compiled
 def elimination(first, second, q, n):
     """Find where U has numbers, if A has them on its diagonal, at pairs and in its last columns.
 
+    One column of A more, b, is the right side of A x = b.
+
     Parameters
     ----------
     first, second : arrays of int
         The pairs, both below q.
     q, n : int
-        Columns q to n of A are full.
+        Columns q to n of A are full; the n-th is b.
 
     Returns
     -------
@@ -38,7 +40,10 @@ def elimination(first, second, q, n):
         ``columns[starts[k] : starts[k + 1]]``, ascending; rows from m on are full.
     columns : array of int
     """
-    starts, columns = np.zeros(q + 1, np.int64), np.empty(q * (q - 1) // 2 + q * (n - q), np.int64)
+    starts, columns = (
+        np.zeros(q + 1, np.int64),
+        np.empty(q * (q - 1) // 2 + q * (n + 1 - q), np.int64),
+    )
     head, chain = np.full(q, -1), np.empty(len(first), np.int64)  # the pairs of an item
     child, sibling = np.full(q, -1), np.empty(q, np.int64)  # rows whose first number is at k
     seen, m = np.full(q, -1), 0
@@ -72,7 +77,7 @@ def elimination(first, second, q, n):
         if end > begin:
             above = columns[begin]
             sibling[m], child[above] = child[above], m
-        for x in range(q, n):
+        for x in range(q, n + 1):
             columns[end] = x
             end += 1
         m += 1
@@ -95,13 +100,11 @@ def factorise(A, starts, columns):
     n, m, width = len(A), len(starts) - 1, A.shape[1]
     for k in range(np.uint64(m)):
         scale, end = 1 / A[k, k], np.uint64(starts[k + 1])
-        for t in range(np.uint64(starts[k]), end):
+        for t in range(np.uint64(starts[k]), end - np.uint64(1)):
             i = np.uint64(columns[t])
             f = A[k, i] * scale
             for s in range(t, end):
                 x = np.uint64(columns[s])
-                A[i, x] -= f * A[k, x]
-            for x in range(np.uint64(n), np.uint64(width)):
                 A[i, x] -= f * A[k, x]
     for k in range(np.uint64(m), np.uint64(n)):
         scale = 1 / A[k, k]
@@ -134,7 +137,7 @@ def back_substitute(U, starts, columns, x):
         x[k] = total / U[k, k]
     for k in range(m - 1, -1, -1):
         total = U[k, n]
-        for t in range(np.uint64(starts[k]), np.uint64(starts[k + 1])):
+        for t in range(np.uint64(starts[k]), np.uint64(starts[k + 1] - 1)):
             i = np.uint64(columns[t])
             total -= U[k, i] * x[i]
         x[k] = total / U[k, k]
@@ -168,7 +171,7 @@ def inverse_root(U, starts, columns):
         W[k, k] = 1.0
     for k in range(np.uint64(m)):
         scale = 1 / U[k, k]
-        for t in range(np.uint64(starts[k]), np.uint64(starts[k + 1])):
+        for t in range(np.uint64(starts[k]), np.uint64(starts[k + 1] - 1)):
             i = np.uint64(columns[t])
             f = U[k, i] * scale
             for x in range(k + np.uint64(1)):

@@ -214,7 +214,7 @@ def write_precision(winner, loser, h, prior, pattern, g, P):
 
 
 @compiled
-def posterior_mode(winner, loser, weight, offset, prior, pattern, d, P, tol):
+def posterior_mode(winner, loser, weight, offset, prior, pattern, x, P, tol):
     """Find the posterior mode by Newton's method with shortened steps.
 
     Parameters
@@ -229,8 +229,8 @@ def posterior_mode(winner, loser, weight, offset, prior, pattern, d, P, tol):
         From `local_prior`.
     pattern : tuple
         Where the factor of P has numbers, from `cholesky.elimination`.
-    d : (q,) array
-        Where to begin; the mode is written into it.
+    x : (q + r,) array
+        Begins with the d where to begin; the mode of (d, z) is written into it.
     P : (q + r, q + r + 1) array
         The factor of the precision of (d, z) is written into it: its `inverse` is the posterior
         covariance.
@@ -242,43 +242,56 @@ def posterior_mode(winner, loser, weight, offset, prior, pattern, d, P, tol):
     evidence : float
         The log evidence.
     """
-    starts, columns = pattern
-    q, n = len(d), len(P)
-    x, new_x, step = np.zeros(n), np.empty(n), np.empty(n)
-    g, h = np.empty(q), np.empty(len(winner))
-    cold = True
-    for i in range(q):
-        x[i], cold = d[i], cold and d[i] == 0
-    if not cold:
-        z = mean_factors(d, prior[1], prior[3])
-        for a in range(n - q):
-            x[q + a] = z[a]
+    (starts, columns), q, n = pattern, len(prior[0]), len(x)
+    room = np.empty((3, n))
+    new_x, step, g, h = room[0], room[1], room[2], np.empty(len(winner))
+    cold = begin_factors(x, q, prior)
     value = joint_density(winner, loser, weight, offset, x, prior, cold, g, h)
     for _ in range(MAX_ITER):
         write_precision(winner, loser, h, prior, pattern, g, P)
         factorise(P, starts, columns)
         back_substitute(P, starts, columns, step)
-        length, longest, slope, new = 1.0, 0.0, 0.0, value
+        longest, slope = 0.0, 0.0
         for i in range(q):
             longest = max(longest, abs(step[i]))
             slope += g[i] * step[i]
-        for _ in range(12):
-            for i in range(n):
-                new_x[i] = x[i] + length * step[i]
-            new = joint_density(winner, loser, weight, offset, new_x, prior, False, g, h)
-            if new >= value - 1e-10:
-                break
-            new_slope = 0.0
-            for i in range(q):
-                new_slope += g[i] * step[i]
-            # where the slope would be 0 if it fell evenly
-            length *= min(0.5, max(0.1, slope / (slope - new_slope)))
-        value = new
-        for i in range(n):
-            x[i] = new_x[i]
+        value = _move(winner, loser, weight, offset, prior, x, step, slope, value, new_x, g, h)
         if longest < tol and not cold:
             break
         cold = False
-    for i in range(q):
-        d[i] = x[i]
     return value - 0.5 * (log_determinant(P) + prior[4])
+
+
+@compiled
+def begin_factors(x, q, prior):
+    """Put the mean of z given d beside d; whether d is 0 throughout."""
+    cold = True
+    for i in range(len(x)):
+        if i >= q:
+            x[i] = 0.0
+        cold = cold and x[i] == 0
+    if not cold:
+        z = mean_factors(x[:q], prior[1], prior[3])
+        for a in range(len(z)):
+            x[q + a] = z[a]
+    return cold
+
+
+@compiled
+def _move(winner, loser, weight, offset, prior, x, step, slope, value, new_x, g, h):
+    """Go a step, shortened until the density does not fall; the new density."""
+    q, n, length, new = len(prior[0]), len(x), 1.0, value
+    for _ in range(12):
+        for i in range(n):
+            new_x[i] = x[i] + length * step[i]
+        new = joint_density(winner, loser, weight, offset, new_x, prior, False, g, h)
+        if new >= value - 1e-10:
+            break
+        new_slope = 0.0
+        for i in range(q):
+            new_slope += g[i] * step[i]
+        # to where the slope would be 0 if it fell evenly
+        length *= min(0.5, max(0.1, slope / (slope - new_slope)))
+    for i in range(n):
+        x[i] = new_x[i]
+    return new

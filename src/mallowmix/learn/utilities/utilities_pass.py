@@ -18,7 +18,7 @@ from mallowmix.engine import Block, reduce_step
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.cholesky import elimination, inverse_root
 from mallowmix.numerics.compiled import compiled, unwritable
-from mallowmix.numerics.laplace import local_items, local_prior, mean_factors, posterior_mode
+from mallowmix.numerics.laplace import local_items, local_prior, posterior_mode
 from mallowmix.typing import Array
 
 _LEAST_RESPONSIBILITY = 1e-6  # below it a component's share of a user is not added
@@ -147,15 +147,19 @@ def _sums(starts, pair, weight, user_weight, means, loadings, variances, log_sha
         for a in range(r):
             for x in range(q):
                 V[a, x] = loadings[items[x], a]
-        top = -np.inf
+        top, x = -np.inf, np.empty((K, n_all))
         for k in range(K):
             for row in range(n):
                 offset[row] = means[k, items[winner[row]]] - means[k, items[loser[row]]]
+            for i in range(q):
+                x[k, i] = modes[k, at + i]
             share[k] = log_shares[k] + posterior_mode(
-                winner, loser, weight[rows], offset, prior, pattern, modes[k, at : at + q],
+                winner, loser, weight[rows], offset, prior, pattern, x[k],
                 U[k * n_all : (k + 1) * n_all], _ROUGH,
             )  # fmt: skip
             top = max(top, share[k])
+            for i in range(q):
+                modes[k, at + i] = x[k, i]
         scale = 0.0
         for k in range(K):
             share[k] = np.exp(share[k] - top)
@@ -167,9 +171,8 @@ def _sums(starts, pair, weight, user_weight, means, loadings, variances, log_sha
             total[k] += share[k]
             if share[k] >= _LEAST_RESPONSIBILITY:
                 own = U[k * n_all : (k + 1) * n_all]
-                W, d = inverse_root(own, *pattern), modes[k, at : at + q]
-                z = mean_factors(d, prior[1], prior[3])
-                _add(X, products, residuals, items, k, share[k], means[k], V, d, z, W)
+                W = inverse_root(own, *pattern)
+                _add(X, products, residuals, items, k, share[k], means[k], V, x[k, :q], x[k, q:], W)
         for a in range(r):
             for b in range(r):
                 factors[a, b] += X[K + a, K + b]
