@@ -23,11 +23,13 @@ from mallowmix.infer.heldout.left_to_right import (
     _tokens,
     ancestors,
 )
+from mallowmix.infer.pair_queries import Queries
 from mallowmix.infer.posterior import posterior_chain
 from mallowmix.infer.posterior.posterior_chain import PosteriorChain, _number_of_splits
 from mallowmix.infer.posterior.win_rate_intervals import _noise, _ranks
 from mallowmix.infer.star_distributions import _scores, star_distributions
-from mallowmix.infer.utilities_posterior import _covariances, _root, _variances
+from mallowmix.infer.utilities_posterior import _covariances, _root
+from mallowmix.infer.utilities_prediction import utilities_probabilities
 from mallowmix.learn.rankings import rankings_pass
 from mallowmix.model.rankings_tables import rankings_tables
 from mallowmix.numerics import insertion_gibbs
@@ -206,25 +208,28 @@ def known():
     )  # fmt: skip
     block = _block(4, [[0 * 4 + 1, 2 * 4 + 0], [3 * 4 + 0], [1 * 4, 2 * 4, 3 * 4], []])
     (given,) = condition(block, model)
-    return given, model
+    return given, model, block
 
 
-def test_variances_of_differences_are_those_of_all_utilities(known):
-    """By three formulas: of two items that a user compared, of one, of none."""
-    given, model = known
+def test_predictions_are_those_of_the_covariances_of_all_utilities(known):
+    """Pairs of two items that a user compared, of one, of none."""
+    given, model, block = known
     full = _covariances(given, model)
-    user, i, j = map(np.ravel, np.meshgrid(np.arange(4), np.arange(4), np.arange(4)))
+    user, i, j = map(np.ravel, np.meshgrid(np.arange(4), np.arange(4), np.arange(4), indexing="ij"))
     user, i, j = (axis[i != j] for axis in (user, i, j))
     states = (given.at[user, i] >= 0).astype(int) + (given.at[user, j] >= 0)
     assert set(states.tolist()) == {0, 1, 2}
     expected = full[user, :, i, i] + full[user, :, j, j] - 2 * full[user, :, i, j]
-    assert _variances(given, model, user, i, j) == pytest.approx(expected)
+    gap = (given.mean[user, :, i] - given.mean[user, :, j]) / np.sqrt(1 + np.pi / 8 * expected)
+    p = (given.shares()[user] / (1 + np.exp(-gap))).sum(axis=1)
+    queries = Queries(np.arange(5) * 12, i * 4 + j)
+    assert utilities_probabilities(block, model, queries) == pytest.approx(p)
     assert full == pytest.approx(full.swapaxes(2, 3))
 
 
 def test_covariances_are_those_of_one_gaussian(known):
     """The prior V Vᵀ + Ψ, conditioned on what is known of the items compared."""
-    given, model = known
+    given, model, _ = known
     V = model.loadings
     prior = V @ V.T + np.diag(model.variances)
     full = _covariances(given, model)

@@ -31,12 +31,13 @@ from mallowmix.learn.utilities.initial_loadings import InitialUtilities, _leadin
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.learn.utilities.utilities_pass import UtilitiesParameters, utilities_pass
 from mallowmix.model.fit_options import SpectralOptions
+from mallowmix.numerics.cholesky import elimination
 from mallowmix.numerics.laplace import (
-    _derivatives,
-    _log_joint,
+    joint_density,
     local_items,
     local_prior,
     posterior_mode,
+    write_precision,
 )
 from planted import planted
 
@@ -376,14 +377,14 @@ def test_the_joint_density_of_utilities_and_its_derivatives():
         answers = weight @ log_expit(offset + d[winner] - d[loser])
         return answers - ((d - V @ z) ** 2 / psi).sum() / 2 - z @ z / 2
 
-    pull, g, P = np.empty(3), np.zeros(5), np.empty((5, 5))
-    found = _log_joint(winner, loser, weight, offset, d, prior, pull)
     best = np.linalg.solve(np.eye(2) + V.T @ (V / psi[:, None]), V.T @ (d / psi))  # z given d
-    assert found == pytest.approx(value(np.r_[d, best]))
-    _derivatives(winner, loser, weight, offset, d, prior, g, P)
+    rows, at = (winner, loser, weight, offset), np.r_[d, best]
+    g, answers, P = np.empty(3), np.empty(3), np.empty((5, 6))
+    assert joint_density(*rows, at, prior, False, g, answers) == pytest.approx(value(at))
+    write_precision(winner, loser, answers, prior, elimination(winner, loser, 3, 5), g, P)
     h = 1e-4 * np.eye(5)
     slopes = [(value(np.r_[d, best] + e) - value(np.r_[d, best] - e)) / 2e-4 for e in h]
-    assert np.r_[g[:3] - pull, 0, 0] == pytest.approx(slopes, rel=1e-6, abs=1e-6)
+    assert np.r_[g, 0, 0] == pytest.approx(slopes, rel=1e-6, abs=1e-6) and (P[:3, 5] == g).all()
     curvature = [
         [
             (value(x + e + f) - value(x + e - f) - value(x - e + f) + value(x - e - f)) / 4e-8
@@ -391,18 +392,44 @@ def test_the_joint_density_of_utilities_and_its_derivatives():
         ]
         for e in h
     ]
-    assert pytest.approx(-np.triu(curvature), rel=1e-4, abs=1e-5) == np.triu(P)
+    assert pytest.approx(-np.triu(curvature), rel=1e-4, abs=1e-5) == np.triu(P[:, :5])
+
+
+def test_the_first_step_takes_a_curvature_that_is_not_too_small():
+    """That of log σ(t) ≥ log σ(s) + ½ (t − s) − λ (t² − s²), 2 λ = (σ(s) − ½) / s, where s < 0."""
+    winner, loser, prior = (
+        np.array([0, 1]),
+        np.array([1, 0]),
+        local_prior(np.empty((2, 0)), np.ones(2), np.arange(2)),
+    )
+    offset, weight, g, h = np.array([-4.0, 3.0]), np.array([2.0, 1.0]), np.empty(2), np.empty(2)
+    joint_density(winner, loser, weight, offset, np.zeros(2), prior, True, g, h)
+    curve, t = (expit(-4.0) - 0.5) / -4.0, np.linspace(-9, 9, 50)
+    assert h == pytest.approx([2 * curve, expit(3.0) * expit(-3.0)])
+    bound = log_expit(-4.0) + (t + 4) / 2 - curve / 2 * (t**2 - 16)
+    assert (bound <= log_expit(t) + 1e-12).all()
+
+
+def test_one_logarithm_for_many_answers_is_the_sum_of_theirs():
+    n = 1200  # answers, whose product of 1 + e is beyond any number
+    winner, loser, offset = np.zeros(n, np.int64), np.ones(n, np.int64), np.linspace(-1, 1, n)
+    prior, g, h = local_prior(np.empty((2, 0)), np.ones(2), np.arange(2)), np.empty(2), np.empty(n)
+    for weight in (np.ones(n), np.full(n, 0.5)):
+        rows = winner, loser, weight, offset
+        found = joint_density(*rows, np.zeros(2), prior, False, g, h)
+        assert found == pytest.approx(weight @ log_expit(offset))
 
 
 @pytest.mark.parametrize("start", [0.0, 30.0, -30.0])
 def test_a_mode_is_found_from_far_away(start):
     winner, loser, offset = np.array([0, 0]), np.array([1, 1]), np.array([1.0, 1.0])
-    weight, P = np.array([3.0, 2.0]), np.empty((2, 2))
+    weight, P = np.array([3.0, 2.0]), np.empty((2, 3))
     prior, d = (
         local_prior(np.empty((2, 0)), np.full(2, 4.0), np.arange(2)),
         np.array([start, -start]),
     )
-    posterior_mode(winner, loser, weight, offset, prior, d, P, 1e-8)
+    pattern = elimination(winner, loser, 2, 2)
+    posterior_mode(winner, loser, weight, offset, prior, pattern, d, P, 1e-8)
     slope = 5 * expit(-(1 + d[0] - d[1]))
     assert d / 4 == pytest.approx([slope, -slope], rel=1e-5)
 

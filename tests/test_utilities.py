@@ -12,12 +12,26 @@ from mallowmix.engine import Block, ThreadEngine
 from mallowmix.infer import conditioned_utilities
 from mallowmix.infer.member_evidence import utilities_left_out
 from mallowmix.infer.pair_queries import Queries, query_categories
-from mallowmix.infer.utilities_posterior import utilities_posterior, utilities_probabilities
+from mallowmix.infer.utilities_posterior import utilities_posterior
+from mallowmix.infer.utilities_prediction import (
+    new_modes,
+    probabilities_and_left_out,
+    utilities_probabilities,
+)
 from mallowmix.learn.utilities.initial_loadings import initial_utilities
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.learn.utilities.utilities_em import utilities_path
 from mallowmix.learn.utilities.utilities_pass import UtilitiesParameters, utilities_pass
-from mallowmix.numerics.cholesky import factorise, inverse, log_determinant, solve
+from mallowmix.numerics.cholesky import (
+    back_substitute,
+    elimination,
+    factorise,
+    inverse,
+    inverse_root,
+    log_determinant,
+    no_zeros,
+    solve,
+)
 from mallowmix.numerics.laplace import (
     TOL,
     local_items,
@@ -70,10 +84,39 @@ def test_cholesky_against_the_library(n):
     root = np.random.default_rng(n).standard_normal((n, n + 2))
     A, b = root @ root.T, np.arange(1.0, n + 1)
     U = A.copy()
-    factorise(U)
+    factorise(U, *no_zeros())
     assert np.isclose(log_determinant(U), np.linalg.slogdet(A)[1])
     assert np.allclose(A @ solve(U, b), b)
-    assert np.allclose(inverse(U), np.linalg.inv(A))
+    assert np.allclose(inverse(U, *no_zeros()), np.linalg.inv(A))
+    assert np.allclose(np.triu(U).T @ np.diag(1 / np.diag(U)) @ np.triu(U), A)
+
+
+@given(st.integers(1, 14), st.integers(0, 3), st.integers(0, 25), st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_elimination_of_a_matrix_with_zeros_against_the_library(q, r, n_pairs, seed):
+    random, n = np.random.default_rng(seed), q + r
+    first = random.integers(0, q, n_pairs if q > 1 else 0)
+    second = (first + random.integers(1, max(q, 2), len(first))) % q
+    A = np.zeros((n, n))
+    A[first, second] = random.standard_normal(len(first))
+    A[:, q:] = random.standard_normal((n, r))
+    A = A + A.T + np.diag(np.abs(A).sum(axis=0) + np.abs(A).sum(axis=1) + 1)
+    b, x = random.standard_normal(n), np.empty(n)
+    pattern, U = elimination(first, second, q, n), np.c_[A, b]
+    factorise(U, *pattern)
+    back_substitute(U, *pattern, x)
+    assert np.allclose(A @ x, b)
+    assert np.isclose(log_determinant(U), np.linalg.slogdet(A)[1])
+    assert np.allclose(inverse(U, *pattern), np.linalg.inv(A))
+    W = inverse_root(U, *pattern)
+    assert np.allclose(W.T @ W, np.linalg.inv(A)) and not np.triu(W, 1).any()
+
+
+def test_elimination_puts_numbers_where_two_neighbours_meet():
+    """Item 0 was compared with 2 and 3, so without it 2 and 3 depend on each other; 4 is z."""
+    starts, columns = elimination(np.array([3, 0, 1]), np.array([0, 2, 3]), 4, 5)
+    rows = [columns[a:b].tolist() for a, b in itertools.pairwise(starts)]
+    assert rows == [[2, 3, 4, 5], [3, 4, 5]]  # with the right side; from row 2 on, all
 
 
 def dense_precision(prior):
@@ -88,7 +131,7 @@ def test_the_prior_of_some_items_against_its_matrix():
     own, V = S[np.ix_([2, 0], [2, 0])], LOADINGS[[2, 0]]
     assert np.allclose(dense_precision(prior), np.linalg.inv(own))
     assert np.isclose(log_det + np.linalg.slogdet(B)[1], np.linalg.slogdet(own)[1])
-    assert np.allclose(np.triu(root).T @ np.triu(root), B)
+    assert np.allclose(np.triu(root).T @ np.diag(1 / np.diag(root)) @ np.triu(root), B)
     d = np.array([0.4, -1.3])
     assert np.allclose(mean_factors(d, F, root), V.T @ np.linalg.solve(own, d))  # z given d
     assert np.allclose(np.linalg.inv(B), np.eye(3) - V.T @ np.linalg.solve(own, V))
@@ -100,8 +143,10 @@ def test_laplace_against_quadrature():
     winner, loser = np.array(ANSWERS).T
     offset = MEAN[winner] - MEAN[loser]
     prior = local_prior(LOADINGS, VARIANCES, np.arange(3))
-    d, factor = np.zeros(3), np.empty((6, 6))
-    evidence = posterior_mode(winner, loser, np.ones(len(ANSWERS)), offset, prior, d, factor, TOL)
+    x, factor, pattern = np.zeros(6), np.empty((6, 7)), elimination(winner, loser, 3, 6)
+    rows = winner, loser, np.ones(len(ANSWERS)), offset
+    evidence, d = posterior_mode(*rows, prior, pattern, x, factor, TOL), x[:3]
+    assert np.allclose(x[3:], mean_factors(d, prior[1], prior[3]))
     gradient = np.zeros(3)
     for row in range(len(ANSWERS)):
         rest = 1 / (1 + np.exp(offset[row] + d[winner[row]] - d[loser[row]]))
@@ -111,7 +156,7 @@ def test_laplace_against_quadrature():
     assert np.abs(np.linalg.solve(S, d) - gradient).max() < 1e-4  # the mode's equation
     assert abs(evidence - exact) < 0.04  # Laplace is a little low
     assert np.abs(MEAN + d - centre).max() < 0.05
-    assert np.abs(inverse(factor)[:3, :3] - spread).max() < 0.06
+    assert np.abs(inverse(factor, *pattern)[:3, :3] - spread).max() < 0.06
 
 
 def laplace_of(pairs, n_items, loadings, variances, weight):
@@ -119,10 +164,11 @@ def laplace_of(pairs, n_items, loadings, variances, weight):
     items, winner, loser = local_items(np.array(pairs), n_items, np.full(n_items, -1))
     prior = local_prior(loadings, variances, items)
     size = len(items) + loadings.shape[1]
-    d, P = np.zeros(len(items)), np.empty((size, size))
+    pattern = elimination(winner, loser, len(items), size)
+    x, P = np.zeros(size), np.zeros((size, size + 1))
     rows = winner, loser, weight, np.zeros(len(pairs))
-    evidence = posterior_mode(*rows, prior, d, P, 1e-9)
-    return items, winner, loser, d, P, evidence
+    evidence = posterior_mode(*rows, prior, pattern, x, P, 1e-9)
+    return items, winner, loser, x[: len(items)], (P, *pattern), evidence
 
 
 @given(st.integers(2, 12), st.integers(0, 3), st.integers(1, 40), st.integers(0, 10**6))
@@ -140,7 +186,7 @@ def test_laplace_of_few_and_many_comparisons_is_that_of_the_whole_matrix(Q, r, n
     p = 1 / (1 + np.exp(-D @ d))
     precision = np.linalg.inv(own) + D.T @ (D * (weight * p * (1 - p))[:, None])
     assert np.allclose(np.linalg.solve(own, d), D.T @ (weight * (1 - p)), atol=1e-6)
-    covariance = inverse(P)
+    covariance = inverse(*P)
     assert np.allclose(covariance[: len(d), : len(d)], np.linalg.inv(precision), atol=1e-6)
     regression = np.linalg.solve(own, V[items])  # of z on d
     assert np.allclose(covariance[: len(d), len(d) :], np.linalg.inv(precision) @ regression)
@@ -156,19 +202,19 @@ def test_a_factor_of_few_comparisons_has_few_numbers():
     Q = 40
     pairs = np.arange(Q - 1) * Q + np.arange(1, Q)
     *_, P, _ = laplace_of(pairs, Q, np.ones((Q, 1)), np.ones(Q), np.ones(Q - 1))
-    assert np.count_nonzero(np.triu(P)) <= 4 * (Q + 1)
+    assert np.count_nonzero(np.triu(P[0])) <= 4 * (Q + 1) + Q  # with the gradient beside it
 
 
 def test_a_rough_mode_is_off_by_the_square_of_the_last_step():
     winner, loser = np.array(ANSWERS).T
-    offset = MEAN[winner] - MEAN[loser]
+    offset, pattern = MEAN[winner] - MEAN[loser], elimination(winner, loser, 3, 6)
     prior = local_prior(LOADINGS, VARIANCES, np.arange(3))
     modes = []
     for tol in (1e-9, 0.1):
-        d = np.array([0.9, -0.7, 0.5])
-        weight, factor = np.ones(len(ANSWERS)), np.empty((6, 6))
-        posterior_mode(winner, loser, weight, offset, prior, d, factor, tol)
-        modes.append(d)
+        x = np.array([0.9, -0.7, 0.5, 0, 0, 0])
+        weight, factor = np.ones(len(ANSWERS)), np.empty((6, 7))
+        posterior_mode(winner, loser, weight, offset, prior, pattern, x, factor, tol)
+        modes.append(x[:3])
     assert 0 < np.abs(modes[1] - modes[0]).max() < 0.1**2
 
 
@@ -367,6 +413,24 @@ def test_users_in_pieces_are_those_of_one_piece(monkeypatch):
     for one, piece in zip(whole, found(), strict=True):
         assert one == pytest.approx(piece)
     assert [len(each) for each in whole] == [64, 4, 4, 4, 4]
+
+
+def test_predictions_with_answers_left_out_or_from_earlier_modes_are_the_same():
+    random = np.random.default_rng(8)
+    model = mm.UtilitiesModel(
+        random.normal(size=(2, 4)), random.normal(size=(4, 1)), np.ones(4), [0.3, 0.7], list("abcd")
+    )
+    block = block_of([[(0, 1), (2, 1)], [], [(3, 0), (3, 2), (1, 0)]], 4)
+    queries = Queries.same_for_all(3, np.arange(16))
+    plain = utilities_probabilities(block, model, queries)
+    both, left_out = probabilities_and_left_out(block, model, queries)
+    assert (both == plain).all() and (left_out == utilities_left_out(block, model)).all()
+    assert left_out[1] == 0 and (left_out[[0, 2]] < 0).all()
+    modes = new_modes(block, model)
+    first = utilities_probabilities(block, model, queries, modes)
+    assert modes.shape == (2, 10) and modes[:, :3].all() and not modes[:, 3].any()
+    assert first == pytest.approx(plain, abs=1e-3)
+    assert utilities_probabilities(block, model, queries, modes) == pytest.approx(plain, abs=1e-4)
 
 
 def test_a_component_in_two_halves_is_the_same_component():

@@ -5,19 +5,18 @@ asked of it (probabilities of pairs, covariances) is computed by NumPy, for many
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block
 from mallowmix.model.utilities_model import UtilitiesModel
-from mallowmix.numerics.cholesky import inverse
+from mallowmix.numerics.cholesky import elimination, inverse
 from mallowmix.numerics.compiled import compiled, unwritable
-from mallowmix.numerics.laplace import TOL, local_items, local_prior, mean_factors, posterior_mode
+from mallowmix.numerics.laplace import TOL, local_items, local_prior, posterior_mode
 from mallowmix.typing import Array
 
-_ROUGH = 1e-2  # the step that ends Newton's method where modes under a like model are given
 _ROOM = 1 << 18  # numbers held for the users of one piece
 
 
@@ -55,24 +54,8 @@ class Conditioned(NamedTuple):
         r = np.exp(self.log_joint - self.log_joint.max(axis=1, keepdims=True))
         return r / r.sum(axis=1, keepdims=True)
 
-    def gaps(self, user: NDArray[Any], i: NDArray[Any], j: NDArray[Any]) -> Array:
-        """(n, K) the mean of u_i − u_j of users, numbered within these."""
-        return self.mean[user, :, i] - self.mean[user, :, j]
 
-    def known_variances(self, user: NDArray[Any], i: NDArray[Any], j: NDArray[Any]) -> Array:
-        """(n, K) the variance of u_i − u_j, both compared by the user."""
-        x, y = self.at[user, i], self.at[user, j]
-        return self.C[user, :, x, x] + self.C[user, :, y, y] - 2 * self.C[user, :, x, y]
-
-
-def new_modes(block: Block, model: UtilitiesModel) -> Array:
-    """(K, n) zeros, for the modes of `condition`: no user has more items than twice their rows."""
-    return np.zeros((model.n_components, 2 * int(block.starts[-1] - block.starts[0])))
-
-
-def condition(
-    block: Block, model: UtilitiesModel, modes: Array | None = None
-) -> Iterator[Conditioned]:
+def condition(block: Block, model: UtilitiesModel) -> Iterator[Conditioned]:
     """Condition on users' answers, a piece of the block at a time, to save memory.
 
     Parameters
@@ -81,9 +64,6 @@ def condition(
         The users' comparisons.
     model : UtilitiesModel
         The model.
-    modes : (K, n) array, optional
-        The posterior modes under a model like this one, from `new_modes` at first: Newton's method
-        begins there, ends sooner, and leaves the modes under this model.
 
     Yields
     ------
@@ -108,17 +88,13 @@ def condition(
             np.tile(np.eye(r), (M, K, 1, 1)),
         )
         sent = own - own[0], block.pair[rows], block.weight[rows], *parameters, np.full(Q, -1)
-        if modes is None:
-            begin = np.zeros((K, 2 * (rows.stop - rows.start))), 0, TOL
-        else:
-            begin = modes, rows.start, _ROUGH
-        _condition(*sent, *begin, *found[1:])
+        _condition(*sent, *found[1:])
         yield found
 
 
 @compiled
 def _condition(
-    starts, pair, weight, means, loadings, variances, number, modes, first, tol,
+    starts, pair, weight, means, loadings, variances, number,
     at, log_joint, mean, C, CR, T,
 ):  # fmt: skip
     (K, Q), r = means.shape, loadings.shape[1]
@@ -127,15 +103,17 @@ def _condition(
         if n == 0:
             continue
         items, winner, loser = local_items(pair[rows], Q, number)
-        q, begin = len(items), 2 * (first + starts[m])
-        prior = local_prior(loadings, variances, items)
-        offset, U = np.empty(n), np.empty((q + r, q + r))
+        q, prior = len(items), local_prior(loadings, variances, items)
+        offset, U = np.empty(n), np.empty((q + r, q + r + 1))
+        pattern = elimination(winner, loser, q, q + r)
         for k in range(K):
             for row in range(n):
                 offset[row] = means[k, items[winner[row]]] - means[k, items[loser[row]]]
-            d = modes[k, begin : begin + q]
-            log_joint[m, k] += posterior_mode(winner, loser, weight[rows], offset, prior, d, U, tol)
-            covariance, z = inverse(U), mean_factors(d, prior[1], prior[3])
+            d = np.zeros(q + r)
+            log_joint[m, k] += posterior_mode(
+                winner, loser, weight[rows], offset, prior, pattern, d, U, TOL
+            )
+            covariance, z = inverse(U, *pattern), d[q:]
             for i in range(Q):
                 for a in range(r):
                     mean[m, k, i] += loadings[i, a] * z[a]

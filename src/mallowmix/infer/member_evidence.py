@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from mallowmix.engine import Block
 from mallowmix.infer.collapsed_variational import PREDICTION_STEPS, PREDICTION_TOL, fold_in
-from mallowmix.infer.conditioned_utilities import Conditioned, condition, logistic_of
+from mallowmix.infer.pair_queries import Queries
 from mallowmix.infer.prepared_model import PreparedModel, prepare_components
+from mallowmix.infer.utilities_prediction import probabilities_and_left_out
 from mallowmix.model.predictor import CalibratedModel, Member, Predictor
 from mallowmix.model.utilities_model import UtilitiesModel
+from mallowmix.numerics.compiled import compiled
 from mallowmix.typing import Array
 
 MOST_EVIDENCE = 20.0  # in nats, beyond which more changes nothing
@@ -29,9 +31,6 @@ _LEAST = 1e-4  # of a probability
 
 def utilities_left_out(block: Block, model: UtilitiesModel) -> Array:
     """Sum each user's log-probabilities of comparisons, each predicted from the user's others.
-
-    The posterior without one answer is Laplace's approximation with the answer's own term taken out
-    again; components are weighed by π_k times the evidence of the others.
 
     Parameters
     ----------
@@ -44,44 +43,8 @@ def utilities_left_out(block: Block, model: UtilitiesModel) -> Array:
     -------
     (M,) array
     """
-    out = np.zeros(block.n_users)
-    for given in condition(block, model):
-        out[given.users] = left_out_given(given, block)
-    return out
-
-
-def left_out_given(given: Conditioned, block: Block) -> Array:
-    """The same of some users, whose utilities are conditioned on their answers already.
-
-    Parameters
-    ----------
-    given : Conditioned
-        These users' utilities.
-    block : Block
-        The comparisons of all users.
-
-    Returns
-    -------
-    array
-        A number for each user of `given`.
-    """
-    starts = block.starts[given.users.start : given.users.stop + 1] - block.starts[0]
-    rows = slice(int(starts[0]), int(starts[-1]))
-    user, weight = np.repeat(np.arange(len(starts) - 1), np.diff(starts)), block.weight[rows]
-    i, j = np.divmod(block.pair[rows], block.n_items)
-    p = _left_out(given.gaps(user, i, j), given.known_variances(user, i, j), weight)
-    inverse = (given.shares()[user] / np.maximum(p, _LEAST)).sum(axis=1)
-    sums = np.bincount(user, weight * np.log(1 / inverse), len(starts) - 1)
-    return sums.astype(np.float64)
-
-
-def _left_out(gap: Array, variance: Array, weight: Array) -> Array:
-    """(n, K) the probability of each answer from the others, given moments of all answers."""
-    v, p = np.maximum(variance, 1e-12), logistic_of(gap)
-    h = weight[:, None] * p * (1 - p)
-    rest = np.maximum(1 / v - h, 0.01 / v)  # the precision without this answer
-    centre = (gap / v - h * gap - weight[:, None] * (1 - p)) / rest
-    return logistic_of(centre / np.sqrt(1 + np.pi / 8 / rest))
+    none = Queries.same_for_all(block.n_users, np.empty(0, np.int64))
+    return probabilities_and_left_out(block, model, none)[1]
 
 
 def mixed_membership_left_out(
@@ -106,15 +69,29 @@ def mixed_membership_left_out(
     """
     if theta is None:
         theta, _ = fold_in(block, prepared, max_iter=PREDICTION_STEPS, tol=PREDICTION_TOL)
-    user, beta = block.users_of_rows(), prepared.beta[block.pair]
-    tempered = prepared.likelihood_weight * block.weight
-    total = prepared.alpha.sum() + np.bincount(user, tempered, block.n_users)
-    own = theta[user] * beta
-    own *= (tempered / own.sum(axis=1))[:, None]
-    rest = np.maximum(theta[user] * total[user, None] - own, 0.0)
-    p = (rest * beta).sum(axis=1) / np.maximum(rest.sum(axis=1), 1e-300)
-    out = np.bincount(user, block.weight * np.log(np.clip(p, _LEAST, 1)), block.n_users)
-    return out.astype(np.float64)
+    rows, out = (block.starts - block.starts[0], block.pair, block.weight), np.zeros(block.n_users)
+    _left_out(*rows, prepared.beta, prepared.alpha.sum(), prepared.likelihood_weight, theta, out)
+    return out
+
+
+@compiled
+def _left_out(starts, pair, weight, beta, alpha, likelihood_weight, theta, out):
+    K = theta.shape[1]
+    own = np.empty(K)
+    for m in range(len(out)):
+        total = alpha
+        for row in range(starts[m], starts[m + 1]):
+            total += likelihood_weight * weight[row]
+        for row in range(starts[m], starts[m + 1]):
+            w, scale, rest, p = likelihood_weight * weight[row], 0.0, 0.0, 0.0
+            for k in range(K):
+                own[k] = theta[m, k] * beta[pair[row], k]
+                scale += own[k]
+            for k in range(K):
+                others = max(theta[m, k] * total - own[k] * w / scale, 0.0)
+                rest += others
+                p += others * beta[pair[row], k]
+            out[m] += weight[row] * np.log(min(max(p / max(rest, 1e-300), _LEAST), 1.0))
 
 
 def own_evidence(block: Block, own: UtilitiesModel, mixed: CalibratedModel) -> Array:

@@ -4,18 +4,19 @@ import numpy as np
 
 from mallowmix.engine import Block
 from mallowmix.infer.collapsed_variational import PREDICTION_STEPS, PREDICTION_TOL, fold_in
-from mallowmix.infer.conditioned_utilities import condition
 from mallowmix.infer.member_evidence import (
     bounded,
     evidence_members,
-    left_out_given,
     mixed_membership_left_out,
     weights_by_evidence,
 )
 from mallowmix.infer.pair_queries import Queries, query_categories
 from mallowmix.infer.prepared_model import PreparedModel, prepare_components
 from mallowmix.infer.rankings_posterior import rankings_probabilities
-from mallowmix.infer.utilities_posterior import predict_given, utilities_probabilities
+from mallowmix.infer.utilities_prediction import (
+    probabilities_and_left_out,
+    utilities_probabilities,
+)
 from mallowmix.model.predictor import CalibratedModel, Member, Predictor
 from mallowmix.model.rankings_model import RankingsModel
 from mallowmix.model.utilities_model import UtilitiesModel
@@ -103,11 +104,7 @@ def predictor_probabilities(block: Block, predictor: Predictor, queries: Queries
 def _predicted_and_left_out(block: Block, member: Member, queries: Queries) -> tuple[Array, Array]:
     """Probabilities of the queries, and each user's sum for the evidence, from one inference."""
     if isinstance(member, UtilitiesModel):
-        out, sums = np.empty(len(queries.pair)), np.zeros(block.n_users)
-        for given in condition(block, member):
-            predict_given(given, member, queries, out)
-            sums[given.users] = left_out_given(given, block)
-        return out, sums
+        return probabilities_and_left_out(block, member, queries)
     assert isinstance(member, CalibratedModel)
     prepared = prepare_components(member.model, member.calibration)
     theta, _ = fold_in(block, prepared, max_iter=PREDICTION_STEPS, tol=PREDICTION_TOL)

@@ -11,16 +11,13 @@ Cov z = B⁻¹ + Rᵀ C R, Cov(d_A, z) = C R, so the variance of u_i − u_j is
 Components are weighed by their evidence.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mallowmix.engine import Block
-from mallowmix.infer.conditioned_utilities import Conditioned, condition, logistic_of
-from mallowmix.infer.pair_queries import Queries
+from mallowmix.infer.conditioned_utilities import Conditioned, condition
 from mallowmix.model.utilities_model import UtilitiesModel
-from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.randomness import Step, generator
 from mallowmix.typing import Array
 
@@ -41,54 +38,6 @@ class UtilitiesPosterior(NamedTuple):
     shares: Array
     means: Array
     covariances: Array
-
-
-def utilities_probabilities(
-    block: Block, model: UtilitiesModel, queries: Queries, modes: Array | None = None
-) -> Array:
-    """Predict queried pairs from each user's posterior.
-
-    Parameters
-    ----------
-    block : Block
-        The users' comparisons.
-    model : UtilitiesModel
-        The model.
-    queries : Queries
-        The pairs to predict.
-    modes : (K, n) array, optional
-        As in `conditioned_utilities.condition`.
-
-    Returns
-    -------
-    (n,) array
-        The probability that each query's user prefers the pair's first item.
-    """
-    out = np.empty(len(queries.pair))
-    for given in condition(block, model, modes):
-        predict_given(given, model, queries, out)
-    return out
-
-
-def predict_given(given: Conditioned, model: UtilitiesModel, queries: Queries, out: Array) -> None:
-    """Write the probabilities of some users' queried pairs into `out`.
-
-    Parameters
-    ----------
-    given : Conditioned
-        These users' utilities, given their answers.
-    model, queries
-        As in `utilities_probabilities`.
-    out : (n,) array
-        Of all queries.
-    """
-    starts = queries.starts[given.users.start : given.users.stop + 1]
-    rows = slice(int(starts[0]), int(starts[-1]))
-    user = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    i, j = np.divmod(queries.pair[rows], model.n_items)
-    variance = _variances(given, model, user, i, j)
-    p = logistic_of(given.gaps(user, i, j) / np.sqrt(1 + np.pi * variance / 8))
-    out[rows] = (given.shares()[user] * p).sum(axis=1)
 
 
 def utilities_posterior(block: Block, model: UtilitiesModel) -> UtilitiesPosterior:
@@ -166,41 +115,3 @@ def _root(covariance: Array) -> Array:
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(covariance)
         return vectors * np.sqrt(np.maximum(values, 0.0))
-
-
-def _variances(
-    given: Conditioned,
-    model: UtilitiesModel,
-    user: NDArray[Any],
-    i: NDArray[Any],
-    j: NDArray[Any],
-) -> Array:
-    """(n, K) the variance of u_i − u_j."""
-    out = np.empty((len(user), model.n_components))
-    sent = given.at, given.C, given.CR, given.T, model.loadings, model.variances
-    _add_up_variances(*map(unwritable, (*sent, user, i, j)), out)
-    return out
-
-
-@compiled
-def _add_up_variances(at, C, CR, T, V, psi, user, i, j, out):
-    """An item that was not compared is c · z + e, with its loadings c; one that was has no c."""
-    r = V.shape[1]
-    c = np.empty(r)
-    for n in range(len(user)):
-        m, x, y = user[n], at[user[n], i[n]], at[user[n], j[n]]
-        for a in range(r):
-            c[a] = (V[i[n], a] if x < 0 else 0.0) - (V[j[n], a] if y < 0 else 0.0)
-        for k in range(out.shape[1]):
-            v = C[m, k, x, x] if x >= 0 else psi[i[n]]
-            v += C[m, k, y, y] if y >= 0 else psi[j[n]]
-            if x >= 0 and y >= 0:
-                v -= 2 * C[m, k, x, y]
-            for a in range(r):
-                for b in range(r):
-                    v += c[a] * T[m, k, a, b] * c[b]
-                if x >= 0:
-                    v += 2 * c[a] * CR[m, k, x, a]
-                if y >= 0:
-                    v -= 2 * c[a] * CR[m, k, y, a]
-            out[n, k] = max(v, 0.0)

@@ -13,13 +13,23 @@ of each answer in H, the negative Hessian of the log-likelihood, the precision o
     evidence    Σ log σ − ½ dᵀ S⁻¹ d − ½ log det P − ½ log det Ψ
 
 H has numbers only where the person compared two items. Without the factors, z, the matrix would
-have no zeros; with them the factor U of P has few, if items that were compared seldom come first
-and z last, and most persons compare most of their items once or twice.
+have no zeros; with them the factor U of P has few (`cholesky.elimination`), if items that were
+compared seldom come first and z last, and most persons compare most of their items once or twice.
+
+An answer that is improbable where Newton's method begins has next to no curvature there, and the
+step is far too long. The first step takes the curvature of a bound on log σ for it (Jaakkola and
+Jordan 2000), (σ(x) − ½) / x at x < 0, which cannot be too small.
 """
 
 import numpy as np
 
-from mallowmix.numerics.cholesky import factorise, log_determinant, solve
+from mallowmix.numerics.cholesky import (
+    back_substitute,
+    factorise,
+    log_determinant,
+    no_zeros,
+    solve,
+)
 from mallowmix.numerics.compiled import compiled
 
 MAX_ITER = 30
@@ -95,7 +105,7 @@ def local_prior(loadings, variances, items):
     B : (r, r) array
         I + Vᵀ Ψ⁻¹ V, the precision of z, given d.
     root : (r, r) array
-        Its Cholesky factor.
+        Its factor (`numerics.cholesky`).
     log_det : float
         log det Ψ.
     """
@@ -116,7 +126,7 @@ def local_prior(loadings, variances, items):
         B[a, a] += 1.0
         for b in range(a, r):
             root[a, b] = B[b, a] = B[a, b]
-    factorise(root)
+    factorise(root, *no_zeros())
     return precision, F, B, root, log_det
 
 
@@ -139,54 +149,73 @@ def logistic(x):
     return e / (1 + e)
 
 
-@compiled(inline="always")
-def _log_logistic(x):
-    return -np.log1p(np.exp(-x)) if x > 0 else x - np.log1p(np.exp(x))
-
-
 @compiled
-def _log_joint(winner, loser, weight, offset, d, prior, pull):
-    """Σ w log σ(o + d_i − d_j) − ½ dᵀ S⁻¹ d; S⁻¹ d is written into `pull`."""
-    precision, F, _, root, _ = prior
-    z, total = mean_factors(d, F, root), 0.0
-    for x in range(len(d)):
-        pull[x] = precision[x] * d[x]
-        for a in range(len(z)):
-            pull[x] -= F[x, a] * z[a]
-        total -= 0.5 * d[x] * pull[x]
-    for row in range(len(winner)):
-        total += weight[row] * _log_logistic(offset[row] + d[winner[row]] - d[loser[row]])
-    return total
+def joint_density(winner, loser, weight, offset, x, prior, bound, g, h):
+    """Σ w log σ(o + d_i − d_j) − ½ dᵀ S⁻¹ d at x = (d, z), with z the mean given d.
 
-
-@compiled
-def _derivatives(winner, loser, weight, offset, d, prior, g, P):
-    """Add the gradient of the log-likelihood at d to g; the upper triangle of P is written."""
-    precision, F, B, _, _ = prior
-    q, r = F.shape
-    for x in range(q):
-        for y in range(np.uint64(x + 1), np.uint64(q)):
-            P[x, y] = 0.0
-        P[x, x] = precision[x]
+    The gradient is written into `g`, the curvature of each answer, w σ (1 − σ), into `h`; where
+    `bound` is true, that of the bound for answers below ½.
+    """
+    precision, F, _, _, _ = prior
+    (q, r), total, product = F.shape, 0.0, 1.0
+    for i in range(q):
+        pull = precision[i] * x[i]
         for a in range(r):
-            P[x, q + a] = -F[x, a]
+            pull -= F[i, a] * x[q + a]
+        g[i] = -pull
+        total -= 0.5 * x[i] * pull
+    for row in range(len(winner)):
+        i, j, w = winner[row], loser[row], weight[row]
+        t = offset[row] + x[i] - x[j]
+        e = np.exp(-abs(t))
+        larger = 1 / (1 + e)  # of σ(t) and σ(−t)
+        rest, h[row] = w * (larger if t < 0 else e * larger), w * e * larger * larger
+        g[i] += rest
+        g[j] -= rest
+        if t < 0:
+            total += w * t
+            if bound and t < -1e-3:
+                h[row] = w * (e * larger - 0.5) / t
+        if w == 1:
+            product *= 1 + e  # one logarithm for many answers
+            if product > 1e100:
+                total -= np.log(product)
+                product = 1.0
+        else:
+            total -= w * np.log1p(e)
+    return total - np.log(product)
+
+
+@compiled
+def write_precision(winner, loser, h, prior, pattern, g, P):
+    """Write the upper triangle of P, where it can have numbers, and the gradient beside it."""
+    precision, F, B, _, _ = prior
+    (q, r), (starts, columns) = F.shape, pattern
+    m = len(starts) - 1
+    for k in range(m):
+        for t in range(starts[k], starts[k + 1]):
+            P[k, columns[t]] = 0.0
+    for k in range(m, q):
+        for x in range(np.uint64(k + 1), np.uint64(q)):
+            P[k, x] = 0.0
+    for k in range(q):
+        P[k, k], P[k, q + r] = precision[k], g[k]
+        for a in range(r):
+            P[k, q + a] = -F[k, a]
     for a in range(r):
+        P[q + a, q + r] = 0.0
         for b in range(a, r):
             P[q + a, q + b] = B[a, b]
     for row in range(len(winner)):
-        i, j, w = winner[row], loser[row], weight[row]
-        p = logistic(offset[row] + d[i] - d[j])
-        e, h = w * (1 - p), w * p * (1 - p)
-        g[i] += e
-        g[j] -= e
-        P[i, i] += h
-        P[j, j] += h
-        P[min(i, j), max(i, j)] -= h
+        i, j = winner[row], loser[row]
+        P[i, i] += h[row]
+        P[j, j] += h[row]
+        P[min(i, j), max(i, j)] -= h[row]
 
 
 @compiled
-def posterior_mode(winner, loser, weight, offset, prior, d, P, tol):
-    """Find the posterior mode by Newton's method with halved steps.
+def posterior_mode(winner, loser, weight, offset, prior, pattern, x, P, tol):
+    """Find the posterior mode by Newton's method with shortened steps.
 
     Parameters
     ----------
@@ -198,11 +227,13 @@ def posterior_mode(winner, loser, weight, offset, prior, d, P, tol):
         s_i − s_j of each answer.
     prior : tuple
         From `local_prior`.
-    d : (q,) array
-        Where to begin; the mode is written into it.
-    P : (q + r, q + r) array
-        The Cholesky factor of the precision of (d, z) is written into it: its `inverse` is the
-        posterior covariance.
+    pattern : tuple
+        Where the factor of P has numbers, from `cholesky.elimination`.
+    x : (q + r,) array
+        Begins with the d where to begin; the mode of (d, z) is written into it.
+    P : (q + r, q + r + 1) array
+        The factor of the precision of (d, z) is written into it: its `inverse` is the posterior
+        covariance.
     tol : float
         The step after which Newton's method ends. The mode is then off by about its square.
 
@@ -211,26 +242,56 @@ def posterior_mode(winner, loser, weight, offset, prior, d, P, tol):
     evidence : float
         The log evidence.
     """
-    q = len(d)
-    pull, g, new_d = np.empty(q), np.zeros(len(P)), np.empty(q)
-    value = _log_joint(winner, loser, weight, offset, d, prior, pull)
+    (starts, columns), q, n = pattern, len(prior[0]), len(x)
+    room = np.empty((3, n))
+    new_x, step, g, h = room[0], room[1], room[2], np.empty(len(winner))
+    cold = begin_factors(x, q, prior)
+    value = joint_density(winner, loser, weight, offset, x, prior, cold, g, h)
     for _ in range(MAX_ITER):
-        for x in range(q):
-            g[x] = -pull[x]
-        _derivatives(winner, loser, weight, offset, d, prior, g, P)
-        factorise(P)
-        step, length, longest, new = solve(P, g), 1.0, 0.0, value
-        for _ in range(12):
-            for x in range(q):
-                new_d[x] = d[x] + length * step[x]
-            new = _log_joint(winner, loser, weight, offset, new_d, prior, pull)
-            if new >= value - 1e-10:
-                break
-            length *= 0.5
-        value = new
-        for x in range(q):
-            d[x] = new_d[x]
-            longest = max(longest, abs(step[x]))
-        if longest < tol:
+        write_precision(winner, loser, h, prior, pattern, g, P)
+        factorise(P, starts, columns)
+        back_substitute(P, starts, columns, step)
+        longest, slope = 0.0, 0.0
+        for i in range(q):
+            longest = max(longest, abs(step[i]))
+            slope += g[i] * step[i]
+        value = _move(winner, loser, weight, offset, prior, x, step, slope, value, new_x, g, h)
+        if longest < tol and not cold:
             break
+        cold = False
     return value - 0.5 * (log_determinant(P) + prior[4])
+
+
+@compiled
+def begin_factors(x, q, prior):
+    """Put the mean of z given d beside d; whether d is 0 throughout."""
+    cold = True
+    for i in range(len(x)):
+        if i >= q:
+            x[i] = 0.0
+        cold = cold and x[i] == 0
+    if not cold:
+        z = mean_factors(x[:q], prior[1], prior[3])
+        for a in range(len(z)):
+            x[q + a] = z[a]
+    return cold
+
+
+@compiled
+def _move(winner, loser, weight, offset, prior, x, step, slope, value, new_x, g, h):
+    """Go a step, shortened until the density does not fall; the new density."""
+    q, n, length, new = len(prior[0]), len(x), 1.0, value
+    for _ in range(12):
+        for i in range(n):
+            new_x[i] = x[i] + length * step[i]
+        new = joint_density(winner, loser, weight, offset, new_x, prior, False, g, h)
+        if new >= value - 1e-10:
+            break
+        new_slope = 0.0
+        for i in range(q):
+            new_slope += g[i] * step[i]
+        # to where the slope would be 0 if it fell evenly
+        length *= min(0.5, max(0.1, slope / (slope - new_slope)))
+    for i in range(n):
+        x[i] = new_x[i]
+    return new

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mallowmix.numerics.cholesky import factorise, inverse, log_determinant, solve
+from mallowmix.numerics.cholesky import factorise, inverse, log_determinant, no_zeros, solve
 from mallowmix.numerics.compiled import compiled
 
 
@@ -17,7 +17,7 @@ def user_posteriors(starts, pair, weight, user_weight, W, xi, likelihood_weight,
     """Each user's mean and covariance of u, ξ in place, and the bound on the log-likelihood."""
     M, r, Q = len(starts) - 1, W.shape[1] - 1, len(W)
     mean, spread, bound = np.zeros((M, r)), np.zeros((M, r, r)), 0.0
-    x, H, g = np.empty(r + 1), np.empty((r, r)), np.empty(r)
+    x, H, g, none = np.empty(r + 1), np.empty((r, r)), np.empty(r), no_zeros()
     for m in range(M):
         for step in range(inner):
             for a in range(r):
@@ -31,8 +31,8 @@ def user_posteriors(starts, pair, weight, user_weight, W, xi, likelihood_weight,
                     g[a] += w * x[a] * (0.5 - 2 * curve * x[r])
                     for b in range(r):
                         H[a, b] += 2 * w * curve * x[a] * x[b]
-            factorise(H)
-            covariance, solution, likely = inverse(H), solve(H, g), 0.0
+            factorise(H, *none)
+            covariance, solution, likely = inverse(H, *none), solve(H, g), 0.0
             for a in range(r):
                 mean[m, a] = solution[a]
                 for b in range(r):

@@ -18,7 +18,7 @@ from mallowmix.learn.utilities.utilities_pass import (
     UtilitiesSums,
     utilities_pass,
 )
-from mallowmix.numerics.cholesky import inverse
+from mallowmix.numerics.cholesky import elimination, inverse
 from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.laplace import TOL, local_items, local_prior, posterior_mode
 from mallowmix.typing import Array
@@ -122,11 +122,12 @@ def _moments(starts, pair, weight, user_weight, mean, variances, none, number, t
         items, winner, loser = local_items(pair[rows], len(mean), number)
         q = len(items)
         prior = local_prior(none, variances, items)
-        offset, d, U = np.empty(n_rows), np.zeros(q), np.empty((q, q))
+        offset, d, U = np.empty(n_rows), np.zeros(q), np.empty((q, q + 1))
+        pattern = elimination(winner, loser, q, q)
         for row in range(n_rows):
             offset[row] = mean[items[winner[row]]] - mean[items[loser[row]]]
-        posterior_mode(winner, loser, weight[rows], offset, prior, d, U, TOL)
-        C = inverse(U)
+        posterior_mode(winner, loser, weight[rows], offset, prior, pattern, d, U, TOL)
+        C = inverse(U, *pattern)
         for x in range(q):
             n[items[x]] += user_weight[m]
             for y in range(q):

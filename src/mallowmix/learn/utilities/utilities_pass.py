@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, reduce_step
 from mallowmix.model.utilities_model import UtilitiesModel
-from mallowmix.numerics.cholesky import inverse_root
+from mallowmix.numerics.cholesky import elimination, inverse_root
 from mallowmix.numerics.compiled import compiled, unwritable
-from mallowmix.numerics.laplace import local_items, local_prior, mean_factors, posterior_mode
+from mallowmix.numerics.laplace import local_items, local_prior, posterior_mode
 from mallowmix.typing import Array
 
 _LEAST_RESPONSIBILITY = 1e-6  # below it a component's share of a user is not added
@@ -141,20 +141,25 @@ def _sums(starts, pair, weight, user_weight, means, loadings, variances, log_sha
         items, winner, loser = local_items(pair[rows], Q, number)
         q, at = len(items), 2 * starts[m]
         prior, n_all = local_prior(loadings, variances, items), q + r
-        offset, U, X = np.empty(n), np.empty((K * n_all, n_all)), np.zeros((K + r, K + r))
+        offset, U, X = np.empty(n), np.empty((K * n_all, n_all + 1)), np.zeros((K + r, K + r))
+        pattern = elimination(winner, loser, q, n_all)
         V = np.empty((r, q))
         for a in range(r):
             for x in range(q):
                 V[a, x] = loadings[items[x], a]
-        top = -np.inf
+        top, x = -np.inf, np.empty((K, n_all))
         for k in range(K):
             for row in range(n):
                 offset[row] = means[k, items[winner[row]]] - means[k, items[loser[row]]]
+            for i in range(q):
+                x[k, i] = modes[k, at + i]
             share[k] = log_shares[k] + posterior_mode(
-                winner, loser, weight[rows], offset, prior, modes[k, at : at + q],
+                winner, loser, weight[rows], offset, prior, pattern, x[k],
                 U[k * n_all : (k + 1) * n_all], _ROUGH,
             )  # fmt: skip
             top = max(top, share[k])
+            for i in range(q):
+                modes[k, at + i] = x[k, i]
         scale = 0.0
         for k in range(K):
             share[k] = np.exp(share[k] - top)
@@ -165,9 +170,9 @@ def _sums(starts, pair, weight, user_weight, means, loadings, variances, log_sha
             share[k] *= user_weight[m] / scale
             total[k] += share[k]
             if share[k] >= _LEAST_RESPONSIBILITY:
-                W, d = inverse_root(U[k * n_all : (k + 1) * n_all]), modes[k, at : at + q]
-                z = mean_factors(d, prior[1], prior[3])
-                _add(X, products, residuals, items, k, share[k], means[k], V, d, z, W)
+                own = U[k * n_all : (k + 1) * n_all]
+                W = inverse_root(own, *pattern)
+                _add(X, products, residuals, items, k, share[k], means[k], V, x[k, :q], x[k, q:], W)
         for a in range(r):
             for b in range(r):
                 factors[a, b] += X[K + a, K + b]
