@@ -91,7 +91,7 @@ def test_only_some_components_and_a_part_of_the_way():
     assert (part[1] == -2).all()
 
 
-def test_large_weights_count_as_many_rows_and_threads_do_not_matter():
+def test_large_weights_count_as_many_rows_and_threads_do_not_matter(monkeypatch):
     """Weights of 7 are multiplied up, of 9 and 2.5 are weighted logarithms: all against the double
     loop.
     """
@@ -104,7 +104,9 @@ def test_large_weights_count_as_many_rows_and_threads_do_not_matter():
     for k in range(2):
         expected = log_likelihoods(heavy, truth.beta(), theta, k, float(NODES[4]))
         np.testing.assert_allclose(tables[k, :, 4], expected, rtol=FLOAT32)
-    assert tables.tobytes() == tables_of(heavy, truth.beta(), theta, n_jobs=1).tobytes()
+    monkeypatch.setattr(likelihood_tables, "_USERS_AT_ONCE", 4)
+    for n_jobs in (1, 2, 7):
+        assert tables.tobytes() == tables_of(heavy, truth.beta(), theta, n_jobs).tobytes()
 
 
 def test_long_products_do_not_underflow():
