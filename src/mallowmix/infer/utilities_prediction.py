@@ -88,13 +88,12 @@ def probabilities_and_left_out(
 def _predictions(
     block: Block, model: UtilitiesModel, queries: Queries, modes: Array | None, sums: Array
 ) -> Array:
+    rows = block.starts - block.starts[0], block.pair, block.weight
     parameters = model.means, model.loadings, model.variances, np.log(model.shares)
     begin = (np.zeros((0, 0)), TOL) if modes is None else (modes, _ROUGH)
     out = np.empty(len(queries.pair))
-    _predict(
-        block.starts - block.starts[0], block.pair, block.weight, *map(unwritable, parameters),
-        *queries, np.full(block.n_items, -1), *begin, out, sums,
-    )  # fmt: skip
+    read = map(unwritable, (*rows, *parameters, *queries))
+    _predict(*read, np.full(block.n_items, -1), *begin, out, sums)
     return out
 
 
