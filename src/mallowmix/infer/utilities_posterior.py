@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 from mallowmix.engine import Block
 from mallowmix.infer.conditioned_utilities import Conditioned, condition, logistic_of
 from mallowmix.infer.pair_queries import Queries
+from mallowmix.infer.without_numba.laplace_arrays import gap_variances
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.randomness import Step, generator
+from mallowmix.numerics.small_work import is_small
 from mallowmix.typing import Array
 
 
@@ -176,7 +178,10 @@ def _variances(
     j: NDArray[Any],
 ) -> Array:
     """(n, K) the variance of u_i − u_j."""
-    out = np.empty((len(user), model.n_components))
+    K, r = model.n_components, model.n_factors
+    if is_small(len(user) * K * r):
+        return gap_variances((given.at, given.C, given.CR, given.T), model, (user, i, j))
+    out = np.empty((len(user), K))
     sent = given.at, given.C, given.CR, given.T, model.loadings, model.variances
     _add_up_variances(*map(unwritable, (*sent, user, i, j)), out)
     return out

@@ -23,6 +23,8 @@ from mallowmix.numerics.cholesky import factorise, log_determinant, solve
 from mallowmix.numerics.compiled import compiled
 
 MAX_ITER = 30
+MAX_HALVINGS = 12  # of a step
+LEAST_GAIN = 1e-10  # a step is not halved for a smaller loss, which may be rounding
 TOL = 1e-4  # of a step of Newton's method, after which the next would change nothing
 
 
@@ -220,11 +222,11 @@ def posterior_mode(winner, loser, weight, offset, prior, d, P, tol):
         _derivatives(winner, loser, weight, offset, d, prior, g, P)
         factorise(P)
         step, length, longest, new = solve(P, g), 1.0, 0.0, value
-        for _ in range(12):
+        for _ in range(MAX_HALVINGS):
             for x in range(q):
                 new_d[x] = d[x] + length * step[x]
             new = _log_joint(winner, loser, weight, offset, new_d, prior, pull)
-            if new >= value - 1e-10:
+            if new >= value - LEAST_GAIN:
                 break
             length *= 0.5
         value = new
