@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from mallowmix.engine import Block
 from mallowmix.infer.collapsed_variational import PREDICTION_STEPS, PREDICTION_TOL, fold_in
-from mallowmix.infer.conditioned_utilities import Conditioned, condition, logistic_of
 from mallowmix.infer.prepared_model import PreparedModel, prepare_components
+from mallowmix.learn.utilities.conditioned_utilities import Conditioned, condition, logistic_of
 from mallowmix.model.predictor import CalibratedModel, Member, Predictor
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.typing import Array

@@ -4,7 +4,6 @@ import numpy as np
 
 from mallowmix.engine import Block
 from mallowmix.infer.collapsed_variational import PREDICTION_STEPS, PREDICTION_TOL, fold_in
-from mallowmix.infer.conditioned_utilities import condition
 from mallowmix.infer.member_evidence import (
     bounded,
     evidence_members,
@@ -16,6 +15,7 @@ from mallowmix.infer.pair_queries import Queries, query_categories
 from mallowmix.infer.prepared_model import PreparedModel, prepare_components
 from mallowmix.infer.rankings_posterior import rankings_probabilities
 from mallowmix.infer.utilities_posterior import predict_given, utilities_probabilities
+from mallowmix.learn.utilities.conditioned_utilities import condition
 from mallowmix.model.predictor import CalibratedModel, Member, Predictor
 from mallowmix.model.rankings_model import RankingsModel
 from mallowmix.model.utilities_model import UtilitiesModel

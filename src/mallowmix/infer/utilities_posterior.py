@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block
-from mallowmix.infer.conditioned_utilities import Conditioned, condition, logistic_of
 from mallowmix.infer.pair_queries import Queries
-from mallowmix.infer.without_numba.laplace_arrays import gap_variances
+from mallowmix.learn.utilities.conditioned_utilities import Conditioned, condition, logistic_of
+from mallowmix.learn.utilities.laplace_arrays import gap_variances
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.randomness import Step, generator

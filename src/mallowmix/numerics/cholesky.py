@@ -15,6 +15,7 @@ from an array's end, and a loop that has to ask is not turned into vector instru
 import numpy as np
 
 from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.work_arrays import zero_rows
 
 
 @compiled
@@ -65,7 +66,7 @@ def solve(U, b):
 def inverse_root(U):
     """W = U⁻ᵀ, lower triangular, with A⁻¹ = Wᵀ W."""
     n = len(U)
-    W = np.zeros((n, n))
+    W = zero_rows(n, n)
     for k in range(n):
         W[k, k] = 1.0
     for k in range(n):
@@ -84,7 +85,7 @@ def inverse_root(U):
 def inverse(U):
     """A⁻¹ = Wᵀ W."""
     W, n = inverse_root(U), len(U)
-    out = np.zeros((n, n))
+    out = zero_rows(n, n)
     for k in range(n):
         for i in range(k + 1):
             f = W[k, i]

@@ -21,6 +21,7 @@ import numpy as np
 
 from mallowmix.numerics.cholesky import factorise, log_determinant, solve
 from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.work_arrays import zero_rows, zeros
 
 MAX_ITER = 30
 MAX_HALVINGS = 12  # of a step
@@ -102,7 +103,7 @@ def local_prior(loadings, variances, items):
         log det Ψ.
     """
     q, r = len(items), loadings.shape[1]
-    precision, F, B, root = np.empty(q), np.empty((q, r)), np.zeros((r, r)), np.empty((r, r))
+    precision, F, B, root = np.empty(q), np.empty((q, r)), zero_rows(r, r), np.empty((r, r))
     log_det = 0.0
     for x in range(q):
         precision[x] = 1 / variances[items[x]]
@@ -125,7 +126,7 @@ def local_prior(loadings, variances, items):
 @compiled
 def mean_factors(d, F, root):
     """Return the mean of z, given d: B⁻¹ Fᵀ d."""
-    z = np.zeros(F.shape[1])
+    z = zeros(F.shape[1])
     for x in range(len(d)):
         for a in range(len(z)):
             z[a] += F[x, a] * d[x]
@@ -214,7 +215,7 @@ def posterior_mode(winner, loser, weight, offset, prior, d, P, tol):
         The log evidence.
     """
     q = len(d)
-    pull, g, new_d = np.empty(q), np.zeros(len(P)), np.empty(q)
+    pull, g, new_d = np.empty(q), zeros(len(P)), np.empty(q)
     value = _log_joint(winner, loser, weight, offset, d, prior, pull)
     for _ in range(MAX_ITER):
         for x in range(q):

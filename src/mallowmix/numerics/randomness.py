@@ -267,10 +267,5 @@ def child_seed(seed: int, step: Step, number: int = 0) -> int:
     number : int
         Which part.
     """
-    x0, x1, _, _ = _child_words(number, int(step), as_key(seed))
+    x0, x1, _, _ = philox.interpreted(number, 0, int(step), 1, as_key(seed))
     return (int(x0) << 32) | int(x1)
-
-
-@compiled
-def _child_words(number, step, key):
-    return philox(number, 0, step, 1, key)

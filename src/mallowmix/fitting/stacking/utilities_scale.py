@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mallowmix.fitting.stacking.held_out_users import Fold, HeldOut, first_held_out, mean_loss
-from mallowmix.infer.conditioned_utilities import new_modes
 from mallowmix.infer.utilities_posterior import utilities_probabilities
+from mallowmix.learn.utilities.conditioned_utilities import new_modes
 from mallowmix.model.predictor import N_CATEGORIES, Member
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.typing import Array

@@ -20,6 +20,7 @@ from mallowmix.learn.spectral.pair_rows import by_pair as by_pair
 from mallowmix.model.dispersion import TABLE_GRID
 from mallowmix.model.mallows import gap_probabilities
 from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.work_arrays import zero_rows
 from mallowmix.typing import Array
 
 Tables = NDArray[np.float32]  # (K, P, nodes)
@@ -82,30 +83,13 @@ def by_gap(
         memory = np.empty(size, np.float32)
     out = memory[:size].reshape(shape)
     out[np.arange(n_items), np.arange(n_items)] = 0
+    low, high = (numbers[each] for each in np.triu_indices(n_items, 1))
     for first in range(0, len(table), _PAIRS_AT_ONCE):
         values = table[first : first + _PAIRS_AT_ONCE].astype(np.float32, copy=False) @ weights
-        _put_pairs(values, first, numbers, out)
+        pairs = slice(first, first + len(values))
+        out[low[pairs], high[pairs]] = values
+        out[high[pairs], low[pairs]] = values[:, ::-1]
     return out
-
-
-@compiled
-def _put_pairs(values, first, numbers, out):
-    """Write the values of pairs from number `first` on, as either of its two items has them."""
-    n_items, n_gaps, low = len(numbers), values.shape[1], 0
-    while first >= n_items - 1 - low:  # pairs (0, 1), (0, 2), …, (1, 2), …
-        first -= n_items - 1 - low
-        low += 1
-    high = low + 1 + first
-    for n in range(len(values)):
-        upper, lower = out[numbers[low], numbers[high]], out[numbers[high], numbers[low]]
-        for g in range(n_gaps):
-            upper[g] = values[n, g]
-        for g in range(n_gaps):
-            lower[g] = values[n, n_gaps - 1 - g]
-        high += 1
-        if high == n_items:
-            low += 1
-            high = low + 1
 
 
 def gap_sums(table: NDArray[np.floating], sigma: NDArray[np.int32]) -> Array:
@@ -124,7 +108,7 @@ def gap_sums(table: NDArray[np.floating], sigma: NDArray[np.int32]) -> Array:
 @compiled
 def _gap_sums(table, sigma):
     Q, C, p = len(sigma), table.shape[1], 0
-    sums = np.zeros((Q, C))
+    sums = zero_rows(Q, C)
     for low in range(Q):
         for high in range(low + 1, Q):
             gap = sigma[high] - sigma[low]
@@ -229,16 +213,14 @@ def tabulate(
     return np.concatenate(parallel_map(part, pairs, n_jobs), axis=1)
 
 
-@compiled
-def _active(theta, wanted):
+def _active(
+    theta: NDArray[np.float32], wanted: NDArray[np.bool_]
+) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     """(M, K) the components whose tables each user enters, first; and (M,) how many they are."""
-    active, n_active = np.zeros(theta.shape, np.uint16), np.zeros(len(theta), np.uint16)
-    for m in range(len(theta)):
-        for k in range(theta.shape[1]):
-            if wanted[k] and theta[m, k] >= SKIP:
-                active[m, n_active[m]] = k
-                n_active[m] += 1
-    return active, n_active
+    entered, active = wanted & (theta >= SKIP), np.zeros(theta.shape, np.uint16)
+    user, component = np.nonzero(entered)
+    active[user, np.cumsum(entered, axis=1)[user, component] - 1] = component
+    return active, entered.sum(axis=1, dtype=np.uint16)
 
 
 @compiled(fastmath=True)
@@ -249,7 +231,7 @@ def _tabulate(codes, starts, user, weight, beta, theta, active, n_active, wanted
     # of a component, then multiplied: a product is cheaper than logarithms.
     K, one = beta.shape[1], np.uint64(1)  # an unsigned index is not checked for being negative
     rest, slope, held = np.empty((K, _HELD)), np.empty((K, _HELD)), np.zeros(K, np.uint64)
-    table = np.zeros((K, len(nodes)))
+    table = zero_rows(K, len(nodes))
     for s in range(len(codes)):
         b, lower_won = beta[codes[s]], s % 2 == 0
         sign = 1.0 if lower_won else -1.0

@@ -47,7 +47,8 @@ def by_pair(blocks: list[Block], *, halves: bool = False) -> list[PairRows]:
     codes = np.tile(codes, 1 + halves)
     seen = np.zeros(len(codes), np.int64)
     for block in blocks:
-        _count_rows(block.starts, block.pair, block.first_user, slot, odd, seen)
+        parity = (block.first_user + block.users_of_rows()) % 2
+        seen += np.bincount(slot[block.pair] + odd * parity, minlength=len(seen))
     starts = np.concatenate([[0], np.cumsum(seen)])
     user, weight = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
     next_row, user_number = starts[:-1].copy(), 0
@@ -68,15 +69,6 @@ def _cut(i: int, j: int, codes, starts, user, weight) -> PairRows:
     return PairRows(
         i, codes[2 * i : 2 * j], starts[2 * i : 2 * j + 1] - starts[2 * i], user[rows], weight[rows]
     )
-
-
-@compiled
-def _count_rows(starts, pair, first_user, slot, odd, seen):
-    """Count the rows of each ordered pair."""
-    for m in range(len(starts) - 1):
-        further = odd * ((first_user + m) % 2)
-        for row in range(starts[m], starts[m + 1]):
-            seen[slot[pair[row]] + further] += 1
 
 
 @compiled

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block
-from mallowmix.infer.without_numba.laplace_arrays import condition_arrays
+from mallowmix.learn.utilities.laplace_arrays import condition_arrays
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.cholesky import inverse
 from mallowmix.numerics.compiled import compiled, unwritable
