@@ -83,13 +83,30 @@ def by_gap(
         memory = np.empty(size, np.float32)
     out = memory[:size].reshape(shape)
     out[np.arange(n_items), np.arange(n_items)] = 0
-    low, high = (numbers[each] for each in np.triu_indices(n_items, 1))
     for first in range(0, len(table), _PAIRS_AT_ONCE):
         values = table[first : first + _PAIRS_AT_ONCE].astype(np.float32, copy=False) @ weights
-        pairs = slice(first, first + len(values))
-        out[low[pairs], high[pairs]] = values
-        out[high[pairs], low[pairs]] = values[:, ::-1]
+        _put_pairs(values, first, numbers, out)
     return out
+
+
+@compiled
+def _put_pairs(values, first, numbers, out):
+    """Write the values of pairs from number `first` on, as either of its two items has them."""
+    n_items, n_gaps, low = len(numbers), values.shape[1], 0
+    while first >= n_items - 1 - low:  # pairs (0, 1), (0, 2), …, (1, 2), …
+        first -= n_items - 1 - low
+        low += 1
+    high = low + 1 + first
+    for n in range(len(values)):
+        upper, lower = out[numbers[low], numbers[high]], out[numbers[high], numbers[low]]
+        for g in range(n_gaps):
+            upper[g] = values[n, g]
+        for g in range(n_gaps):
+            lower[g] = values[n, n_gaps - 1 - g]
+        high += 1
+        if high == n_items:
+            low += 1
+            high = low + 1
 
 
 def gap_sums(table: NDArray[np.floating], sigma: NDArray[np.int32]) -> Array:
@@ -217,10 +234,12 @@ def _active(
     theta: NDArray[np.float32], wanted: NDArray[np.bool_]
 ) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     """(M, K) the components whose tables each user enters, first; and (M,) how many they are."""
-    entered, active = wanted & (theta >= SKIP), np.zeros(theta.shape, np.uint16)
-    user, component = np.nonzero(entered)
-    active[user, np.cumsum(entered, axis=1)[user, component] - 1] = component
-    return active, entered.sum(axis=1, dtype=np.uint16)
+    active, n_active = np.zeros(theta.shape, np.uint16), np.zeros(len(theta), np.uint16)
+    for k in np.flatnonzero(wanted):
+        users = np.flatnonzero(theta[:, k] >= SKIP)
+        active[users, n_active[users]] = k
+        n_active[users] += 1
+    return active, n_active
 
 
 @compiled(fastmath=True)
