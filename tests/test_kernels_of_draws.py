@@ -12,7 +12,6 @@ from scipy.special import logsumexp
 import mallowmix as mm
 from mallowmix.engine import Block
 from mallowmix.infer import rankings_posterior
-from mallowmix.infer.conditioned_utilities import condition
 from mallowmix.infer.gibbs_draws import _gibbs_draws, _to_vertices, without_spam
 from mallowmix.infer.heldout.left_to_right import (
     _agreement,
@@ -31,6 +30,7 @@ from mallowmix.infer.star_distributions import _scores, star_distributions
 from mallowmix.infer.utilities_posterior import _covariances, _root
 from mallowmix.infer.utilities_prediction import utilities_probabilities
 from mallowmix.learn.rankings import rankings_pass
+from mallowmix.learn.utilities.conditioned_utilities import condition
 from mallowmix.model.rankings_tables import rankings_tables
 from mallowmix.numerics import insertion_gibbs
 from mallowmix.numerics.randomness import splitmix

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import mallowmix as mm
 from mallowmix.engine import Block, ThreadEngine
-from mallowmix.infer import conditioned_utilities
 from mallowmix.infer.member_evidence import utilities_left_out
 from mallowmix.infer.pair_queries import Queries, query_categories
 from mallowmix.infer.utilities_posterior import utilities_posterior
@@ -18,6 +17,7 @@ from mallowmix.infer.utilities_prediction import (
     probabilities_and_left_out,
     utilities_probabilities,
 )
+from mallowmix.learn.utilities import conditioned_utilities
 from mallowmix.learn.utilities.initial_loadings import initial_utilities
 from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.learn.utilities.utilities_em import utilities_path

@@ -29,6 +29,7 @@ from mallowmix.data.ranking_ids import group_starts
 from mallowmix.data.text import printable
 from mallowmix.model.fitted_model import AnyModel
 from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.work_arrays import zeros
 from mallowmix.typing import Array
 
 FALSE_ALARM = 0.01
@@ -165,7 +166,7 @@ def _majorities(
 @compiled
 def _sums_of_pairs(starts, winner, loser, weight, user_weight, Q):
     """Σ_m u_m d_m and Σ_m u_m² d_m² of each pair, the lower-numbered item first."""
-    total, square, net = np.zeros(Q * Q), np.zeros(Q * Q), np.zeros(Q * Q)
+    total, square, net = zeros(Q * Q), zeros(Q * Q), zeros(Q * Q)
     for m in range(len(starts) - 1):
         for row in range(starts[m], starts[m + 1]):
             i, j, u = np.int64(winner[row]), np.int64(loser[row]), weight[row] * user_weight[m]

@@ -13,6 +13,7 @@ from mallowmix.cli.engine_options import (
     Scheduler,
 )
 from mallowmix.cli.model_text import as_percent, counted, new_table, safe
+from mallowmix.cli.one_question import one_question
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet
 from mallowmix.cli.read_options import AS_GIVEN, Reader, Votes, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
@@ -78,7 +79,7 @@ def predict_command(
 
     requested, fitted = read_pairs(pairs), load(model)
     choice = EngineChoice(engine, memory, scheduler, cache, in_memory=requested.users is not None)
-    with choice.opened(votes, read, n_jobs) as (comparisons, run):
+    with one_question(), choice.opened(votes, read, n_jobs) as (comparisons, run):
         people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
         table = (
             _for_each(fitted, people, requested, n_jobs)

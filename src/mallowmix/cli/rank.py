@@ -16,6 +16,7 @@ from mallowmix.cli.engine_options import (
     Scheduler,
 )
 from mallowmix.cli.model_text import as_percent, counted, new_table, safe
+from mallowmix.cli.one_question import one_question
 from mallowmix.cli.option_values import Jobs, Json, Model, Quiet, Seed
 from mallowmix.cli.read_options import AS_GIVEN, MaybeVotes, Reader, reads_votes
 from mallowmix.cli.shell import echo, echo_json, keep_quiet, screen
@@ -84,7 +85,8 @@ def rank_command(
 
     fitted = load(model)
     choice = EngineChoice(engine, memory, scheduler, cache, in_memory=votes is None or bool(user))
-    with _opened(choice, votes, user, read, n_jobs) as (people, run):
+    with one_question(user is not None), _opened(choice, votes, user, read, n_jobs) as opened:
+        people, run = opened
         if people is not None:
             people = people.with_items(fitted.items, unknown_items=unknown_items)
         rankings = ranked(fitted, people, n_top=n_top, level=level, seed=seed, engine=run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Any
 
 from mallowmix.data.lazy_arrow import LazyModule, pa
@@ -11,6 +12,7 @@ from mallowmix.data.optional_packages import optional_package
 from mallowmix.errors import OptionError, did_you_choose
 
 nw: Any = LazyModule("narwhals")
+_NO_FRAMES = (str, PurePath, list, tuple, dict)  # to ask narwhals about, which must be imported
 KINDS = ("pandas", "polars", "pyarrow", "modin", "cudf")
 
 
@@ -56,6 +58,8 @@ class FramedResult(ABC):
 
 def frame_kind(source: Any) -> str | None:
     """The name of a dataframe's kind; None for other objects and kinds that memory cannot make."""
+    if isinstance(source, _NO_FRAMES):
+        return None
     frame = nw.from_native(source, pass_through=True)
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
         return None
@@ -65,6 +69,8 @@ def frame_kind(source: Any) -> str | None:
 
 def frame_rows(source: Any) -> Any:
     """The rows of a dataframe, each a tuple; anything else as it is."""
+    if isinstance(source, _NO_FRAMES):
+        return source
     frame = nw.from_native(source, pass_through=True)
     return frame.rows() if isinstance(frame, nw.DataFrame) else source
 

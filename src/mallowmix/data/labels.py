@@ -188,7 +188,8 @@ def _numbered(
     # of each column's different values
     numbers = np.split(number[together.indices.to_numpy()], edges)
     codes = [own[indices] for own, (_, indices) in zip(numbers, hashed, strict=True)]
-    return codes, as_labels(together.dictionary.take(pa.array(by_text)).to_pylist())
+    different = together.dictionary.to_pylist()
+    return codes, as_labels([different[number] for number in by_text.tolist()])
 
 
 def _text_order(dictionary: pa.Array) -> NDArray[np.int64]:

@@ -15,6 +15,7 @@ from mallowmix.errors import DataError, OptionError
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
 from mallowmix.numerics.token_gibbs import token_count
+from mallowmix.numerics.work_arrays import zeros
 from mallowmix.typing import Array
 
 SplitBy: TypeAlias = Literal["comparisons", "items"]
@@ -197,7 +198,7 @@ def first_half(
 
 @compiled
 def _halve(starts, weight, first_user, key):
-    first = np.zeros(len(weight))
+    first = zeros(len(weight))
     for m in range(len(starts) - 1):
         rows, user = slice(starts[m], starts[m + 1]), first_user + m
         n = token_count(weight[rows])

@@ -19,11 +19,14 @@ import numpy as np
 from mallowmix.engine import Block
 from mallowmix.infer.assumed_density import log_marginal
 from mallowmix.infer.prepared_model import PreparedModel
+from mallowmix.infer.without_numba.collapsed_arrays import collapsed_counts
 from mallowmix.numerics.compiled import compiled, unwritable
+from mallowmix.numerics.small_work import is_small
 from mallowmix.numerics.token_gibbs import longest_run
 from mallowmix.typing import Array
 
 MAX_EXTRAPOLATION = 8.0  # the largest extrapolation, in steps
+_INTERPRETED = 20  # numbers that NumPy works through while Python works through one
 
 # of a prediction: further steps change it by less than .0001
 PREDICTION_STEPS, PREDICTION_TOL = 300, 1e-4
@@ -57,9 +60,13 @@ def fold_in(
     """
     weight = block.weight if weight is None else weight
     K, longest = len(prepared.alpha), int(np.diff(block.starts).max(initial=0))
-    counts, rows = np.empty((block.n_users, K)), (longest, K)
-    room = np.empty(rows), np.empty(longest), np.empty(rows), np.empty(K), np.empty(K)
-    moving = _collapsed(*_inputs(block, prepared, weight), max_iter, tol, counts, *room)
+    if is_small(block.n_users * longest * K):
+        model = prepared.beta, prepared.alpha, prepared.likelihood_weight
+        counts, moving = collapsed_counts(block, weight, *model, max_iter, tol, MAX_EXTRAPOLATION)
+    else:
+        counts, rows = np.empty((block.n_users, K)), (longest, K)
+        room = np.empty(rows), np.empty(longest), np.empty(rows), np.empty(K), np.empty(K)
+        moving = _collapsed(*_inputs(block, prepared, weight), max_iter, tol, counts, *room)
     theta = counts / counts.sum(axis=1, keepdims=True)
     if prepared.vertex_share > 0:
         single, at_vertex = vertex_posterior(block, prepared, weight)
@@ -97,7 +104,9 @@ def vertex_posterior(
             np.log(prepared.share),
             np.log(prepared.vertex_share) - np.log1p(-prepared.vertex_share),
         )
-    mixed, single = _log_marginals(*_inputs(block, prepared, weight))
+    small = is_small(_INTERPRETED * len(weight) * len(prepared.alpha))
+    log_marginals = _log_marginals.interpreted if small else _log_marginals
+    mixed, single = log_marginals(*_inputs(block, prepared, weight))
     mixed = mixed if log_mixed is None else log_mixed
     single += log_share
     top = single.max(axis=1)

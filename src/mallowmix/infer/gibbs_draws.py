@@ -23,16 +23,19 @@ from mallowmix.infer.collapsed_variational import fold_in, gather_rows, vertex_p
 from mallowmix.infer.prepared_model import PreparedModel, prepare
 from mallowmix.infer.tempered_draws import tempered_draws
 from mallowmix.infer.user_results import WeightIntervals
+from mallowmix.infer.without_numba.gibbs_lists import gibbs_draws_listed
 from mallowmix.model.component_model import ComponentModel
 from mallowmix.model.fitted_model import names_in
 from mallowmix.model.pair_model import check_model
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, draw_log_dirichlet, philox, splitmix
+from mallowmix.numerics.small_work import is_small
 from mallowmix.numerics.token_gibbs import longest_run, sweep_tokens
 from mallowmix.typing import Array
 
 _STEP = int(Step.WEIGHT_DRAWS)
 _BURN_IN, _THIN = 60, 3  # sweeps before the first draw, and from one draw to the next
+_MOVES = 8  # of tokens, while NumPy works through a number with all its iterations
 _USERS = 256  # whose draws are held in memory at a time
 
 
@@ -160,10 +163,26 @@ def draw(block: Block, prepared: PreparedModel, n_draws: int, key: np.uint64) ->
     out = np.empty((block.n_users, n_draws, len(prepared.alpha)))
     powers = prepared.likelihood_weight * block.weight
     broken = np.bincount(block.users_of_rows(), powers != np.floor(powers), block.n_users) > 0
+    n_moves = (_BURN_IN + _THIN * n_draws) * int(powers.sum())
+    if not broken.any() and is_small(n_moves // _MOVES):
+        _few_draws(block, prepared, (at_vertex, single), key, out)
+        return out
     for users, chains in ((~broken, _gibbs_chains), (broken, _tempered_chains)):
         if users.any():  # otherwise the kernel need not be compiled
             chains(np.flatnonzero(users), *data, at_vertex, single, key, out)
     return out
+
+
+def _few_draws(
+    block: Block, prepared: PreparedModel, vertices: tuple[Array, Array], key: np.uint64, out: Array
+) -> None:
+    """Write the draws of a few users, without Numba."""
+    powers = prepared.likelihood_weight * block.weight
+    for m, (at_vertex, single) in enumerate(zip(*vertices, strict=True)):
+        rows = slice(int(block.starts[m]), int(block.starts[m + 1]))
+        state = own_state.interpreted(key, block.pair[rows], block.weight[rows])
+        data = prepared.beta[block.pair[rows]], powers[rows], prepared.alpha
+        gibbs_draws_listed(state, *data, (at_vertex, single), (_BURN_IN, _THIN), out[m])
 
 
 @compiled

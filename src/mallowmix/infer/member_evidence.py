@@ -20,9 +20,11 @@ from mallowmix.infer.collapsed_variational import PREDICTION_STEPS, PREDICTION_T
 from mallowmix.infer.pair_queries import Queries
 from mallowmix.infer.prepared_model import PreparedModel, prepare_components
 from mallowmix.infer.utilities_prediction import probabilities_and_left_out
+from mallowmix.infer.without_numba.predictions_arrays import mixed_left_out
 from mallowmix.model.predictor import CalibratedModel, Member, Predictor
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.compiled import compiled, unwritable
+from mallowmix.numerics.small_work import is_small
 from mallowmix.typing import Array
 
 MOST_EVIDENCE = 20.0  # in nats, beyond which more changes nothing
@@ -69,6 +71,8 @@ def mixed_membership_left_out(
     """
     if theta is None:
         theta, _ = fold_in(block, prepared, max_iter=PREDICTION_STEPS, tol=PREDICTION_TOL)
+    if is_small(len(block.pair) * theta.shape[1]):
+        return mixed_left_out(block, prepared, theta, _LEAST)
     rows, out = (block.starts - block.starts[0], block.pair, block.weight), np.zeros(block.n_users)
     rows = map(unwritable, rows)
     _left_out(*rows, prepared.beta, prepared.alpha.sum(), prepared.likelihood_weight, theta, out)

@@ -23,6 +23,7 @@ from mallowmix.numerics.insertion_gibbs import (
     sweep,
 )
 from mallowmix.numerics.randomness import Step, as_key, uniforms
+from mallowmix.numerics.work_arrays import zero_rows
 from mallowmix.typing import Array
 
 N_CHAINS, N_SWEEPS, N_BURN = 2, 16, 4
@@ -113,16 +114,16 @@ def _chains(
 ):  # fmt: skip
     """Probabilities of the queries into `out`, positions after each sweep into `draws`."""
     K, Q = sigma.shape
-    net, n_draws = np.zeros((Q, Q)), draws.shape[1]
+    net, n_draws = zero_rows(Q, Q), draws.shape[1]
     order, position = np.empty(Q, np.int64), np.empty(Q, np.int64)
-    burnt = np.zeros((Q, Q))
+    burnt = zero_rows(Q, Q)
     for m in range(len(starts) - 1):
         rows = slice(starts[m], starts[m + 1])
         if query_starts[m + 1] == query_starts[m] and n_draws == 0:
             continue
         stream = _stream(pair[rows])
         net_answers(pair[rows], weight[rows], Q, net)
-        above = np.zeros((Q, Q))
+        above = zero_rows(Q, Q)
         for chain in range(n_chains):
             u, _ = uniforms(key, _STEP, stream, Q, chain)
             k = _begin(

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.infer.conditioned_utilities import logistic_of
+from mallowmix.learn.utilities.laplace_arrays import logistic_of
 from mallowmix.numerics.compiled import compiled
 from mallowmix.typing import Array
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mallowmix.engine import Block
-from mallowmix.infer.conditioned_utilities import Conditioned, condition
+from mallowmix.learn.utilities.conditioned_utilities import Conditioned, condition
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.randomness import Step, generator
 from mallowmix.typing import Array

@@ -15,6 +15,7 @@ import numpy as np
 
 from mallowmix.engine import Block
 from mallowmix.infer.pair_queries import Queries
+from mallowmix.infer.without_numba.predictions_arrays import predict_by_utilities
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.cholesky import elimination, inverse_root
 from mallowmix.numerics.compiled import compiled, unwritable
@@ -25,6 +26,7 @@ from mallowmix.numerics.laplace import (
     logistic,
     posterior_mode,
 )
+from mallowmix.numerics.small_work import is_small
 from mallowmix.typing import Array
 
 _ROUGH = 1e-2  # the step that ends Newton's method where modes under a like model are given
@@ -88,6 +90,10 @@ def probabilities_and_left_out(
 def _predictions(
     block: Block, model: UtilitiesModel, queries: Queries, modes: Array | None, sums: Array
 ) -> Array:
+    if modes is None and _is_little(block, model):
+        p, from_others = predict_by_utilities(block, model, queries, _LEAST)
+        sums[:] = from_others[: len(sums)]
+        return p
     rows = block.starts - block.starts[0], block.pair, block.weight
     parameters = model.means, model.loadings, model.variances, np.log(model.shares)
     begin = (np.zeros((0, 0)), TOL) if modes is None else (modes, _ROUGH)
@@ -95,6 +101,12 @@ def _predictions(
     read = map(unwritable, (*rows, *parameters, *queries))
     _predict(*read, np.full(block.n_items, -1), *begin, out, sums)
     return out
+
+
+def _is_little(block: Block, model: UtilitiesModel) -> bool:
+    longest = int(np.diff(block.starts).max(initial=0))
+    q = min(model.n_items, 2 * longest)
+    return is_small(block.n_users * model.n_components * q * max(q, longest))
 
 
 @compiled

@@ -18,6 +18,7 @@ from an array's end, and a loop that has to ask is not turned into vector instru
 import numpy as np
 
 from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.work_arrays import zero_rows
 
 
 @compiled
@@ -166,7 +167,7 @@ def solve(U, b):
 def inverse_root(U, starts, columns):
     """W = √D U⁻ᵀ, lower triangular, with A⁻¹ = Wᵀ W."""
     n, m = len(U), len(starts) - 1
-    W = np.zeros((n, n))
+    W = zero_rows(n, n)
     for k in range(n):
         W[k, k] = 1.0
     for k in range(np.uint64(m)):
@@ -193,7 +194,7 @@ def inverse_root(U, starts, columns):
 def inverse(U, starts, columns):
     """A⁻¹ = Wᵀ W."""
     W, n = inverse_root(U, starts, columns), len(U)
-    out = np.zeros((n, n))
+    out = zero_rows(n, n)
     for k in range(n):
         for i in range(k + 1):
             f = W[k, i]

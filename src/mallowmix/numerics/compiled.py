@@ -1,7 +1,8 @@
 """Kernels that Numba compiles, made when first called: importing them does not import Numba.
 
 Importing Numba takes longer than most commands take in all. A function marked with `compiled` is a
-plain object until it is called, or until another kernel that calls it is compiled.
+plain object until it is called, or until another kernel that calls it is compiled. Where there is
+little to do, `interpreted` runs it as the Python that it is.
 """
 
 import functools
@@ -10,7 +11,10 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, Literal
 
+import numpy as np
+
 _LOCK = threading.Lock()
+_thread = threading.local()  # `plain`: kernels that this thread calls run as Python
 
 
 class Kernel:
@@ -35,7 +39,22 @@ class Kernel:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Compile for these types unless that was done, and run."""
+        if getattr(_thread, "plain", False):
+            return self._function(*arguments, **named)
         return (self._outer or self._make_outer())(*arguments, **named)
+
+    def interpreted(self, *arguments: Any, **named: Any) -> Any:
+        """Run as Python, with all kernels that it calls: for so little that compiling takes longer.
+
+        The answer is that of the compiled kernel, up to the order in which `fastmath` adds up.
+        """
+        before = getattr(_thread, "plain", False)
+        _thread.plain = True
+        try:
+            with np.errstate(over="ignore"):  # hashes and random numbers are modulo 2⁶⁴
+                return self._function(*arguments, **named)
+        finally:
+            _thread.plain = before
 
     def __getattr__(self, name: str) -> Any:
         """What Numba asks of a function called in another kernel is answered by its dispatcher."""
@@ -71,7 +90,10 @@ class Kernel:
     def _dispatcher(self, function: Callable[..., Any], **options: Any) -> Any:
         import numba
 
-        common: Any = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
+        # a division by 0 is inf or nan: to raise an error takes a sixth longer to compile
+        common: Any = {
+            "cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy",
+        }  # fmt: skip
         return numba.njit(**common, **self._options, **options)(function)
 
 

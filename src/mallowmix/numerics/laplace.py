@@ -31,8 +31,14 @@ from mallowmix.numerics.cholesky import (
     solve,
 )
 from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.work_arrays import zero_rows, zeros
 
 MAX_ITER = 30
+MAX_SHORTER = 12  # times that a step is shortened
+LEAST_GAIN = 1e-10  # a step is not shortened for a smaller loss, which may be rounding
+MUCH_BELOW = -1e-3  # a gap of utilities where the bound has another curvature
+MAX_HALVINGS = 12  # of a step
+LEAST_GAIN = 1e-10  # a step is not halved for a smaller loss, which may be rounding
 TOL = 1e-4  # of a step of Newton's method, after which the next would change nothing
 
 
@@ -110,7 +116,7 @@ def local_prior(loadings, variances, items):
         log det Ψ.
     """
     q, r = len(items), loadings.shape[1]
-    precision, F, B, root = np.empty(q), np.empty((q, r)), np.zeros((r, r)), np.empty((r, r))
+    precision, F, B, root = np.empty(q), np.empty((q, r)), zero_rows(r, r), np.empty((r, r))
     log_det = 0.0
     for x in range(q):
         precision[x] = 1 / variances[items[x]]
@@ -133,7 +139,7 @@ def local_prior(loadings, variances, items):
 @compiled
 def mean_factors(d, F, root):
     """Return the mean of z, given d: B⁻¹ Fᵀ d."""
-    z = np.zeros(F.shape[1])
+    z = zeros(F.shape[1])
     for x in range(len(d)):
         for a in range(len(z)):
             z[a] += F[x, a] * d[x]
@@ -174,7 +180,7 @@ def joint_density(winner, loser, weight, offset, x, prior, bound, g, h):
         g[j] -= rest
         if t < 0:
             total += w * t
-            if bound and t < -1e-3:
+            if bound and t < MUCH_BELOW:
                 h[row] = w * (e * larger - 0.5) / t
         if w == 1:
             product *= 1 + e  # one logarithm for many answers
@@ -281,11 +287,11 @@ def begin_factors(x, q, prior):
 def _move(winner, loser, weight, offset, prior, x, step, slope, value, new_x, g, h):
     """Go a step, shortened until the density does not fall; the new density."""
     q, n, length, new = len(prior[0]), len(x), 1.0, value
-    for _ in range(12):
+    for _ in range(MAX_SHORTER):
         for i in range(n):
             new_x[i] = x[i] + length * step[i]
         new = joint_density(winner, loser, weight, offset, new_x, prior, False, g, h)
-        if new >= value - 1e-10:
+        if new >= value - LEAST_GAIN:
             break
         new_slope = 0.0
         for i in range(q):

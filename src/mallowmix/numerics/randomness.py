@@ -16,6 +16,7 @@ _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _W0, _W1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
+SPLITMIX_STEP = np.uint64(0x9E3779B97F4A7C15)  # from one state of `splitmix` to the next
 
 
 @unique
@@ -174,8 +175,11 @@ def uniforms(key, step, user, token, draw):
 
 @compiled(inline="always")
 def splitmix(state):
-    """splitmix64: a new state and a uniform on [0, 1); Philox gives each stream its first state."""
-    state = np.uint64(state) + np.uint64(0x9E3779B97F4A7C15)
+    """splitmix64: a new state and a uniform on [0, 1); Philox gives each stream its first state.
+
+    Interpreted, it also takes an array of states.
+    """
+    state = np.uint64(state) + SPLITMIX_STEP
     x = state
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -263,10 +267,5 @@ def child_seed(seed: int, step: Step, number: int = 0) -> int:
     number : int
         Which part.
     """
-    x0, x1, _, _ = _child_words(number, int(step), as_key(seed))
+    x0, x1, _, _ = philox.interpreted(number, 0, int(step), 1, as_key(seed))
     return (int(x0) << 32) | int(x1)
-
-
-@compiled
-def _child_words(number, step, key):
-    return philox(number, 0, step, 1, key)

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from mallowmix.data.lazy_arrow import LazyModule, pc
 from mallowmix.errors import FileError, MallowmixError
 from mallowmix.readers.page_sizes import page_bytes
 from mallowmix.readers.unpacked_limit import check_unpacked, most_unpacked
 
+pq: Any = LazyModule("pyarrow.parquet")
 _BROKEN = (pa.ArrowException, OSError, ValueError, OverflowError)
 _LEAST_BYTES = 4  # that a value takes in memory: the offset of a text, a number
 _ROWS, _FEW = 1 << 16, 1 << 10  # at a time; the latter where labels may grow from row to row

@@ -22,10 +22,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mallowmix.infer.conditioned_utilities import logistic_of
 from mallowmix.infer.posterior.component_labels import beta_tables
 from mallowmix.infer.posterior.posterior_chain import ChainDraws
 from mallowmix.infer.posterior.posterior_data import PosteriorData
+from mallowmix.learn.utilities.laplace_arrays import logistic_of
 from mallowmix.typing import Array
 
 _PULL = 1.0  # λ, as if offsets were N(0, 1)

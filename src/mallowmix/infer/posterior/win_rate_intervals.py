@@ -9,9 +9,9 @@ and down with each other.
 import numpy as np
 from scipy.special import stdtrit
 
-from mallowmix.infer.conditioned_utilities import logistic_of
 from mallowmix.infer.posterior.person_spread import PersonSpread, QuantityIntervals
 from mallowmix.infer.posterior.posterior_sample import PosteriorSample
+from mallowmix.learn.utilities.laplace_arrays import logistic_of
 from mallowmix.numerics.randomness import Step, generator
 from mallowmix.typing import Array
 

@@ -21,6 +21,7 @@ from mallowmix.numerics.insertion_gibbs import (
     sweep,
 )
 from mallowmix.numerics.randomness import Step, uniforms
+from mallowmix.numerics.work_arrays import zero_rows, zeros
 from mallowmix.typing import Array
 
 _STEP = np.int64(Step.PERSONAL_RANKINGS)
@@ -120,8 +121,8 @@ def _sums(
     log_share, log_table, log_odds, known, old_orders, old_component, number, n_sweeps, key,
 ):  # fmt: skip
     K, Q = sigma.shape
-    users, above, distances = np.zeros(K), np.zeros((K, Q, Q)), np.zeros(K)
-    errors, answers, net = 0.0, 0.0, np.zeros((Q, Q))
+    users, above, distances = zeros(K), np.zeros((K, Q, Q)), zeros(K)
+    errors, answers, net = 0.0, 0.0, zero_rows(Q, Q)
     orders, component = old_orders.copy(), old_component.copy()
     position, conditional = np.empty(Q, np.int64), np.empty((Q, Q))
     for m in range(len(starts) - 1):

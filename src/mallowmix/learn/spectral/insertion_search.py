@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.work_arrays import zeros
 
 _LEAST = 1e-7  # what a move must gain
 _PASSES = 100  # every item is tried so often at most
@@ -53,14 +54,15 @@ def insert_by_gap(
         Items, best first.
     """
     turns = np.arange(len(order), dtype=np.int32) if turns is None else turns
-    return _insert(np.ascontiguousarray(values), np.array(order, np.int32), turns, float(enough))
+    values, Q = np.ascontiguousarray(values), len(order)
+    # differences of two numbers of the table, of its precision; their sums are of float64
+    room = np.zeros((2, Q, Q), values.dtype), np.zeros((2, Q + 1, Q)), np.empty(Q)
+    return _insert(values, np.array(order, np.int32), turns, float(enough), *room)
 
 
 @compiled
-def _insert(values, order, turns, enough):
+def _insert(values, order, turns, enough, steps, sums, worth):
     Q = len(order)
-    # differences of two numbers of the table, of its precision; their sums are of float64
-    steps, sums, worth = np.zeros((2, Q, Q), values.dtype), np.zeros((2, Q + 1, Q)), np.empty(Q)
     _find_steps(values, order, np.int64(0), Q, steps, sums)
     turn = idle = 0
     gained, first_gained = 0.0, 0.0
@@ -92,7 +94,7 @@ def _insert(values, order, turns, enough):
 def _own(values, order, position, worth):
     """The value of the item's own pairs at each position q: others in positions t < q are above."""
     Q, D = len(order), values.shape[2] // 2
-    far = np.zeros(Q + 1)  # what gaps beyond D add from this position on
+    far = zeros(Q + 1)  # what gaps beyond D add from this position on
     worth[:] = 0.0
     for t in range(Q - 1):
         row = values[order[position], order[t + (t >= position)]]

@@ -21,6 +21,7 @@ from mallowmix.learn.spectral.pair_rows import by_pair as by_pair
 from mallowmix.model.dispersion import TABLE_GRID
 from mallowmix.model.mallows import gap_probabilities
 from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.work_arrays import zero_rows
 from mallowmix.typing import Array
 
 Tables = NDArray[np.float32]  # (K, P, nodes)
@@ -126,7 +127,7 @@ def gap_sums(table: NDArray[np.floating], sigma: NDArray[np.int32]) -> Array:
 @compiled
 def _gap_sums(table, sigma):
     Q, C, p = len(sigma), table.shape[1], 0
-    sums = np.zeros((Q, C))
+    sums = zero_rows(Q, C)
     for low in range(Q):
         for high in range(low + 1, Q):
             gap = sigma[high] - sigma[low]
@@ -236,15 +237,15 @@ def tabulate(
     return np.concatenate(parallel_map(part, pairs, n_jobs), axis=1)
 
 
-@compiled
-def _active(theta, wanted):
+def _active(
+    theta: NDArray[np.float32], wanted: NDArray[np.bool_]
+) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     """(M, K) the components whose tables each user enters, first; and (M,) how many they are."""
     active, n_active = np.zeros(theta.shape, np.uint16), np.zeros(len(theta), np.uint16)
-    for m in range(len(theta)):
-        for k in range(theta.shape[1]):
-            if wanted[k] and theta[m, k] >= SKIP:
-                active[m, n_active[m]] = k
-                n_active[m] += 1
+    for k in np.flatnonzero(wanted):
+        users = np.flatnonzero(theta[:, k] >= SKIP)
+        active[users, n_active[users]] = k
+        n_active[users] += 1
     return active, n_active
 
 
@@ -256,7 +257,7 @@ def _tabulate(codes, starts, user, weight, beta, theta, active, n_active, wanted
     # of a component, then multiplied: a product is cheaper than logarithms.
     K, one = beta.shape[1], np.uint64(1)  # an unsigned index is not checked for being negative
     rest, slope, held = np.empty((K, _HELD)), np.empty((K, _HELD)), np.zeros(K, np.uint64)
-    table = np.zeros((K, len(nodes)))
+    table = zero_rows(K, len(nodes))
     for s in range(len(codes)):
         b, lower_won = beta[codes[s]], s % 2 == 0
         sign = 1.0 if lower_won else -1.0

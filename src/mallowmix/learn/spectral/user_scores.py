@@ -244,7 +244,9 @@ def _gibbs_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, 
         for row in range(starts[m], starts[m + 1]):
             count += int(np.ceil(weight[row]))
             total_weight += weight[row]
-        z = np.full(count, -1, np.int64)
+        z = np.empty(count, np.int64)
+        for t in range(count):
+            z[t] = -1
         for k in range(K):
             n[k] = alpha[k]
         base = digamma(alpha_0) - digamma(alpha_0 + total_weight)

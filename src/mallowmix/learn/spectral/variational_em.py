@@ -12,6 +12,7 @@ from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.dirichlet import dirichlet_from_mean_log, log_normaliser
 from mallowmix.numerics.special import digamma, log_gamma
 from mallowmix.numerics.token_gibbs import longest_run
+from mallowmix.numerics.work_arrays import sum_of, zero_rows, zeros
 from mallowmix.typing import Array
 
 _INNER = 3  # fixed-point steps of one user's γ in a pass
@@ -168,7 +169,7 @@ def _fold(starts, pair, weight, user_weight, table, alpha, gamma, inner, fresh):
     # A user's rows of the table are gathered once, component by component, so that the loops over
     # rows run on neighbouring numbers.
     K, longest = len(alpha), longest_run(starts)
-    counts, sums, elbo = np.zeros(table.shape), np.zeros(K + 1), 0.0
+    counts, sums, elbo = zero_rows(len(table), K), zeros(K + 1), 0.0
     beta, total, scale = (
         np.empty((K, longest), np.float32),
         np.empty(longest, np.float32),
@@ -181,7 +182,7 @@ def _fold(starts, pair, weight, user_weight, table, alpha, gamma, inner, fresh):
             for k in range(K):
                 beta[k, i] = row[k]
         if fresh:
-            even = weight[first : first + n].sum() / K
+            even = sum_of(weight[first : first + n]) / K
             for k in range(K):
                 gamma[m, k] = alpha[k] + even
         for step in range(inner + 1):
@@ -213,7 +214,7 @@ def _fold(starts, pair, weight, user_weight, table, alpha, gamma, inner, fresh):
 @compiled
 def _scale(gamma, scale):
     """Exp E log θ_k; where all underflow (of users who say next to nothing), one stays above 0."""
-    psi_total = digamma(gamma.sum())
+    psi_total = digamma(sum_of(gamma))
     for k in range(len(gamma)):
         scale[k] = np.exp(digamma(gamma[k]) - psi_total)
     top = 0
@@ -226,7 +227,7 @@ def _scale(gamma, scale):
 @compiled
 def _prior_term(gamma, alpha, weight, sums):
     """E log p(θ) − E log q(θ), without log Γ(Σα) − Σ log Γ(α); adds E log θ to the sums."""
-    total = gamma.sum()
+    total = sum_of(gamma)
     psi_total, bound = digamma(total), -log_gamma(total)
     for k in range(len(gamma)):
         e_log = digamma(gamma[k]) - psi_total

@@ -19,6 +19,7 @@ from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.cholesky import elimination, inverse_root
 from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.laplace import local_items, local_prior, posterior_mode
+from mallowmix.numerics.work_arrays import zero_rows, zeros
 from mallowmix.typing import Array
 
 _LEAST_RESPONSIBILITY = 1e-6  # below it a component's share of a user is not added
@@ -141,7 +142,7 @@ def _sums(starts, pair, weight, user_weight, means, loadings, variances, log_sha
         items, winner, loser = local_items(pair[rows], Q, number)
         q, at = len(items), 2 * starts[m]
         prior, n_all = local_prior(loadings, variances, items), q + r
-        offset, U, X = np.empty(n), np.empty((K * n_all, n_all + 1)), np.zeros((K + r, K + r))
+        offset, U, X = np.empty(n), np.empty((K * n_all, n_all + 1)), zero_rows(K + r, K + r)
         pattern = elimination(winner, loser, q, n_all)
         V = np.empty((r, q))
         for a in range(r):
@@ -192,8 +193,8 @@ def _add(X, products, residuals, items, k, share, mean, V, d, z, W):
     there are factors, have a part in that of z.
     """
     r, q = V.shape
-    K, T = len(X) - r, np.zeros((r, r))  # Cov z
-    zd, spread = np.zeros((r, q)), np.zeros(q)  # Cov(z, d), Var(d − V z)
+    K, T = len(X) - r, zero_rows(r, r)  # Cov z
+    zd, spread = zero_rows(r, q), zeros(q)  # Cov(z, d), Var(d − V z)
     for row in range(q):
         for x in range(row + 1):
             spread[x] += W[row, x] * W[row, x]

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block
+from mallowmix.learn.utilities.laplace_arrays import condition_arrays
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.cholesky import elimination, inverse
 from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.laplace import TOL, local_items, local_prior, posterior_mode
+from mallowmix.numerics.small_work import is_small
 from mallowmix.typing import Array
 
 _ROOM = 1 << 18  # numbers held for the users of one piece
@@ -71,13 +73,18 @@ def condition(block: Block, model: UtilitiesModel) -> Iterator[Conditioned]:
     """
     (K, Q), r = model.means.shape, model.loadings.shape[1]
     starts = block.starts - block.starts[0]
-    q = min(Q, 2 * int(np.diff(starts).max(initial=0)))
+    longest = int(np.diff(starts).max(initial=0))
+    q = min(Q, 2 * longest)
     piece = max(1, _ROOM // (K * (Q + q * q)))
     parameters = tuple(map(unwritable, (model.means, model.loadings, model.variances)))
     for first in range(0, block.n_users, piece):
         users = slice(first, min(first + piece, block.n_users))
         own = starts[first : users.stop + 1]
         rows, M = slice(int(own[0]), int(own[-1])), users.stop - first
+        if is_small(M * K * q * max(q, longest)):
+            data = own - own[0], block.pair[rows], block.weight[rows]
+            yield Conditioned(users, *condition_arrays(*data, model))
+            continue
         found = Conditioned(
             users,
             np.full((M, Q), -1),
@@ -127,9 +134,3 @@ def _condition(
             for a in range(r):
                 for b in range(r):
                     T[m, k, a, b] = covariance[q + a, q + b]
-
-
-def logistic_of(x: Array) -> Array:
-    """σ(x), without overflow."""
-    e = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1.0, e) / (1 + e)

@@ -1,0 +1,1 @@
+"""What a command asks of a few users, computed without Numba (`numerics.small_work`)."""
