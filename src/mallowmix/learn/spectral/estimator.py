@@ -25,7 +25,6 @@ from mallowmix.learn.spectral.number_of_components import noise_edge
 from mallowmix.learn.spectral.refinement import (
     early_users,
     first_steps,
-    more_steps,
     refine,
     refine_briefly,
 )
@@ -210,9 +209,9 @@ def _single(state: FitState) -> Initialisation:
 def _better(state: FitState, initialisations: Iterator[Initialisation]) -> Variational:
     """Step 4: a few steps of variational EM from each; the outcome with the higher bound (ELBO).
 
-    Of many users some compare the two, and the better one goes on with all of them. One takes steps
-    while the other is still being found. One ranking for all has one initialisation, and no weights
-    for such steps to find.
+    Of many users some compare the two, and the better one takes its steps with all of them. One
+    takes steps while the other is still being found. One ranking for all has one initialisation,
+    and no weights for such steps to find.
     """
     tried, steps, outcomes = list[Initialisation](), [], []
     judges = some_of(state, _ENOUGH_TO_JUDGE, Step.FIRST_STEPS_USERS)
@@ -229,7 +228,7 @@ def _better(state: FitState, initialisations: Iterator[Initialisation]) -> Varia
     names = [each.name for each in tried]
     bounds = zip(names, (tuple(outcome.elbo) for outcome in outcomes), strict=True)
     state.trace = replace(state.trace, initialisation=names[best], elbo=tuple(bounds))
-    return outcomes[best] if judges is state else more_steps(state, outcomes[best])
+    return outcomes[best] if judges is state else first_steps(state, tried[best])
 
 
 def _initialise_anew(state: FitState, rank: int) -> Initialisation:

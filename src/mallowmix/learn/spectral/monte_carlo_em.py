@@ -46,7 +46,6 @@ def monte_carlo_em(
     engine: Engine,
     *,
     sweeps: int = 5,
-    burn_in_sweeps: int = 2,
     min_burn_in: int = 4,
     max_burn_in: int = 12,
     min_average: int = 8,
@@ -78,8 +77,8 @@ def monte_carlo_em(
         From `new_chains`, or of an earlier run.
     engine : Engine
         Where the passes run.
-    sweeps, burn_in_sweeps : int
-        Gibbs sweeps in a pass. While rankings are still far, a chain has nothing to converge to.
+    sweeps : int
+        Gibbs sweeps in a pass. With fewer in burn-in, films were predicted worse.
     min_burn_in, max_burn_in : int
         Cycles of burn-in.
     min_average, max_average : int
@@ -108,7 +107,7 @@ def monte_carlo_em(
     n_positions = components.sigma.size
     moved: list[int] = []
     for cycle in range(max_burn_in):
-        moved.append(run.cycle(gain=1.0, sweeps=burn_in_sweeps))
+        moved.append(run.cycle(gain=1.0, sweeps=sweeps))
         _show(progress, "burn in", cycle + 1, max_burn_in)
         if run.passes >= least_passes and run.noise(1.0) <= tol:
             return run.outcome(moved)

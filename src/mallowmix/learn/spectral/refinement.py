@@ -30,7 +30,7 @@ from mallowmix.typing import Array
 _BRIEF = 3  # cycles to burn in (one more at most) and to average over
 _FIRST_PHI = 0.8  # refinement begins with a large φ: a small one would hold the rankings fixed
 _FEW_STEPS = (
-    3  # of variational EM, before another initialisation is refined briefly, or with more users
+    3  # of variational EM, before another initialisation is refined briefly
 )
 EM_STEPS = 6  # of variational EM, before an initialisation is judged or refined
 _INNER = 20  # fixed-point steps from even weights, until few users look too mixed
@@ -246,19 +246,6 @@ def first_steps(state: FitState, first: Initialisation, n_iter: int = EM_STEPS) 
     """
     components = MallowsComponents(first.components.sigma, np.full(len(first.alpha), _FIRST_PHI))
     return _steps(state, components, first.alpha / first.alpha.sum(), n_iter)
-
-
-def more_steps(state: FitState, found: Variational) -> Variational:
-    """A few more steps, with users that `found` may not have seen.
-
-    Parameters
-    ----------
-    state : FitState
-        The users.
-    found : Variational
-        What was learnt from some of them.
-    """
-    return _steps(state, found.components, found.alpha, _FEW_STEPS)
 
 
 def _note_unstable(state: FitState, outcome: MonteCarlo, halves: Array, others: Array) -> None:
