@@ -29,7 +29,8 @@ def seconds_by_step(
     "pass: variational E-step" for a pass, "learn.spectral.mallows_mstep" for a module's own work.
 
     A module's own work is the time of its functions less that of the mallowmix functions they call:
-    numpy, scipy and compiled kernels count for who called them.
+    numpy, scipy and compiled kernels count for who called them. On several threads some passes run
+    side by side: then the seconds of each count.
     """
     passes: Counter[str] = Counter()
     profile = cProfile.Profile(clock)

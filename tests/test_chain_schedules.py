@@ -95,9 +95,9 @@ def test_it_ends_wherever_draws_leave_little_to_chance(monkeypatch):
 
 def test_noise_is_what_a_cycle_gained_a_position_in_units_of_its_weight():
     run = object.__new__(em._Run)
-    run.size, run.gained, run.passes = 10, 3.0, em.LEAST_PASSES
+    run.size, run.gained, run.passes, run.least_passes = 10, 3.0, 4, 4
     assert run.noise(1.0) == pytest.approx(0.3) and run.noise(0.25) == pytest.approx(1.2)
-    run.passes = em.LEAST_PASSES - 1  # too few for φ and α
+    run.passes = 3  # too few for φ and α
     assert run.noise(1.0) == np.inf
 
 

@@ -47,16 +47,16 @@ def test_a_fit_that_begins_with_some_users_ends_as_one_with_all(monkeypatch):
     seen = []
     whole = fit_spectral(VOTES, 3)
 
-    def cycles(state, first, min_burn_in, _cycles=refinement._cycles):
-        seen.append((users(state), min_burn_in))
+    def cycles(state, first, min_burn_in, least_passes=6, _cycles=refinement._cycles):
+        seen.append((users(state), (min_burn_in, least_passes)))
         assert sum(map(len, first.gamma)) == users(state)  # weights are of the same users
-        return _cycles(state, first, min_burn_in)
+        return _cycles(state, first, min_burn_in, least_passes)
 
     monkeypatch.setattr(refinement, "_EARLY", 6000)
     monkeypatch.setattr(refinement, "_cycles", cycles)
     grown = fit_spectral(VOTES, 3)
     (early, first), (late, second) = seen[:2]
-    assert early < 400 and late == 1500 and (first, second) == (4, 1)
+    assert early < 400 and late == 1500 and (first, second) == ((4, 6), (1, 4))
     np.testing.assert_array_equal(grown.sigma, whole.sigma)
     np.testing.assert_allclose(grown.phi, whole.phi, atol=0.02)
     np.testing.assert_allclose(grown.alpha, whole.alpha, atol=0.02)

@@ -23,7 +23,7 @@ from mallowmix.infer.pooled_prediction import (
     predictor_probabilities,
 )
 from mallowmix.infer.prepared_model import prepare_components
-from mallowmix.infer.utilities_prediction import left_out, utilities_probabilities
+from mallowmix.infer.utilities_prediction import from_the_others, utilities_probabilities
 from mallowmix.model.calibration import Calibration
 from mallowmix.model.predictor import CalibratedModel, Predictor
 
@@ -163,7 +163,7 @@ def test_an_only_answer_that_is_left_out_leaves_the_prior(mean, variance):
             gap += slope / (weight * p * (1 - p) + 1 / variance)
         p = 1 / (1 + np.exp(-gap))
         after = 1 / (1 / variance + weight * p * (1 - p))
-        found = left_out(gap, after, weight)
+        found = from_the_others(gap, after, weight)
         before = 1 / (1 + np.exp(-mean / np.sqrt(1 + np.pi * variance / 8)))
         assert found == pytest.approx(np.array([[before]]))
 

@@ -212,11 +212,11 @@ def _probabilities_from_others(winner, loser, weight, offset, mode, W, p):
         for a in range(np.uint64(min(x, y)), np.uint64(len(W))):
             s = W[a, x] - W[a, y]
             v += s * s
-        p[row] = left_out(offset[row] + mode[x] - mode[y], v, weight[row])
+        p[row] = from_the_others(offset[row] + mode[x] - mode[y], v, weight[row])
 
 
 @compiled
-def left_out(gap, v, weight):
+def from_the_others(gap, v, weight):
     """The probability of an answer from the others, given moments of u_i − u_j from all answers.
 
     With the precision 1/v − h without this answer, at least .01/v, and the mean that goes with it.

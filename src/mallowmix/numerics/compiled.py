@@ -43,7 +43,7 @@ class Kernel:
             return self._function(*arguments, **named)
         return (self._outer or self._make_outer())(*arguments, **named)
 
-    def interpreted(self, *arguments: Any, **named: Any) -> Any:
+    def interpreted(self, *arguments: Any) -> Any:
         """Run as Python, with all kernels that it calls: for so little that compiling takes longer.
 
         The answer is that of the compiled kernel, up to the order in which `fastmath` adds up.
@@ -52,7 +52,7 @@ class Kernel:
         _thread.plain = True
         try:
             with np.errstate(over="ignore"):  # hashes and random numbers are modulo 2⁶⁴
-                return self._function(*arguments, **named)
+                return self._function(*arguments)
         finally:
             _thread.plain = before
 

@@ -78,7 +78,7 @@ def monte_carlo_em(
     engine : Engine
         Where the passes run.
     sweeps : int
-        Gibbs sweeps in a pass. With fewer in burn-in, films were predicted worse.
+        Gibbs sweeps in a pass.
     min_burn_in, max_burn_in : int
         Cycles of burn-in.
     min_average, max_average : int
@@ -102,29 +102,27 @@ def monte_carlo_em(
     MonteCarlo
         Components, prior and chains at the end.
     """
-    run = _Run(blocks, components, alpha, chains, engine, seed)
-    run.move_sigma = move_sigma
+    run = _Run(blocks, components, alpha, chains, engine, sweeps, seed)
+    run.move_sigma, run.least_passes = move_sigma, least_passes
     n_positions = components.sigma.size
     moved: list[int] = []
     for cycle in range(max_burn_in):
-        moved.append(run.cycle(gain=1.0, sweeps=sweeps))
+        moved.append(run.cycle(gain=1.0))
         _show(progress, "burn in", cycle + 1, max_burn_in)
-        if run.passes >= least_passes and run.noise(1.0) <= tol:
+        if run.noise(1.0) <= tol:
             return run.outcome(moved)
         before = moved[max(0, cycle - 1)]
         stationary = moved[-1] < FEW_MOVED * n_positions and moved[-1] >= NO_FEWER * before
         if cycle + 1 >= min_burn_in and (moved[-1] == 0 or stationary):
             break
     for i in range(max_average):
-        moved.append(run.cycle(gain=(gain := max(1 / (i + 1), LEAST_GAIN)), sweeps=sweeps))
+        moved.append(run.cycle(gain=(gain := max(1 / (i + 1), LEAST_GAIN))))
         _show(progress, "averaging", i + 1, max_average)
         averaged = moved[-i - 1 :]
         if move_sigma and i + 1 >= STILL and not any(averaged[-STILL:]):
             break
         done = moved[-1] <= CONVERGED * n_positions or _by_chance(averaged)
-        if (i + 1 >= min_average and done) or (
-            run.passes >= least_passes and run.noise(gain) <= tol
-        ):
+        if (i + 1 >= min_average and done) or run.noise(gain) <= tol:
             break
     return run.outcome(moved)
 
@@ -150,10 +148,11 @@ class _Run:
         alpha: Array,
         chains: list[Chain],
         engine: Engine,
+        sweeps: int,
         seed: int,
     ):
         self.blocks, self.components, self.alpha, self.chains = blocks, components, alpha, chains
-        self.engine, self.key, self.passes = engine, as_key(seed), 0
+        self.engine, self.sweeps, self.key, self.passes = engine, sweeps, as_key(seed), 0
         self.pairs = by_pair(blocks, n_jobs=engine.n_jobs)
         self.tables = new_tables(*components.sigma.shape)
         self.n_sizes = min(
@@ -161,7 +160,7 @@ class _Run:
         )
         self.histogram = np.zeros((len(alpha) + 1, self.n_sizes))
         self.n_groups = 1
-        self.move_sigma = True
+        self.move_sigma, self.least_passes = True, LEAST_PASSES
         self.gained = np.inf  # nats, by the searches of the last cycle
         self.size = components.sigma.size * smaller_by_weights(blocks)
 
@@ -171,14 +170,16 @@ class _Run:
 
     def noise(self, gain: float) -> float:
         """What the draws of the last cycle, of this weight, left to chance: nats a position."""
+        if self.passes < self.least_passes:
+            return np.inf
         return self.gained / gain / max(self.size, 1e-300)
 
-    def cycle(self, gain: float, sweeps: int) -> int:
+    def cycle(self, gain: float) -> int:
         """Move every component once, a group at a time; how many items changed position."""
         moved, self.gained = 0, 0.0
         for group in range(n_groups := self.n_groups):
             beta = beta_table(self.components, least_beta.DIRECT_LIKELIHOOD)
-            broadcast = (beta, self.alpha, sweeps, self.passes, self.key, self.n_sizes)
+            broadcast = (beta, self.alpha, self.sweeps, self.passes, self.key, self.n_sizes)
             (histogram, squares, n_users), self.chains = self.engine.reduce(
                 gibbs_step, self.blocks, broadcast, self.chains
             )
@@ -223,8 +224,8 @@ def smaller_by_weights(blocks: list[Block]) -> float:
     blocks : list of Block
         The users.
     """
-    n = np.concatenate([block.per_user() for block in blocks])
-    u = np.concatenate([block.user_weight for block in blocks])
+    answers = [np.bincount(block.users_of_rows(), block.weight, block.n_users) for block in blocks]
+    n, u = np.concatenate(answers), np.concatenate([block.user_weight for block in blocks])
     return float(min(1.0, (u**2 @ n) / max(u @ n, 1e-300)))
 
 

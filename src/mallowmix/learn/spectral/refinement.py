@@ -29,9 +29,7 @@ from mallowmix.typing import Array
 
 _BRIEF = 3  # cycles to burn in (one more at most) and to average over
 _FIRST_PHI = 0.8  # refinement begins with a large φ: a small one would hold the rankings fixed
-_FEW_STEPS = (
-    3  # of variational EM, before another initialisation is refined briefly
-)
+_FEW_STEPS = 3  # of variational EM, before another initialisation is refined briefly
 EM_STEPS = 6  # of variational EM, before an initialisation is judged or refined
 _INNER = 20  # fixed-point steps from even weights, until few users look too mixed
 _EARLY = 1_000_000  # comparisons for the first cycles of Monte-Carlo EM
