@@ -10,7 +10,7 @@ from mallowmix.typing import Array
 
 _PRIOR = 0.5  # counts added to each direction of a pair
 _FLOOR = 0.01  # least share of a pair, in units of the mean share
-_MOST_NUMBERS = 4_000_000  # of a basis: 32 MB, and as much for its products
+_MOST_NUMBERS = 500_000  # of a basis: 4 MB, and as much for its products
 _ROUNDING = 1e-12  # of the largest eigenvalue: residuals below say nothing
 
 
