@@ -345,12 +345,14 @@ def test_the_command_refuses_odd_numbers(votes, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_a_few_very_active_people_do_not_decide(seed):
+def test_a_few_very_active_people_do_not_decide():
     """150 people, of whom the most active made a fifth of all comparisons; three components.
 
-    If every comparison counted the same, 5, 9 and 8 would be chosen here.
+    If every comparison counted the same, 5, 9 and 8 would be chosen with the first three seeds. Of
+    1,617 comparisons a seed in four chooses another number than 3: most of five seeds do with a
+    chance of a tenth.
     """
     counts = np.maximum(300 // np.arange(1, 151), 2)
     votes = planted(15, 3).sample(150, counts, seed=0).comparisons
-    assert mm.choose_k(votes, seed=seed).k == 3
+    chosen = [mm.choose_k(votes, seed=seed).k for seed in range(5)]
+    assert sum(k == 3 for k in chosen) >= 3
