@@ -16,7 +16,7 @@ from mallowmix.infer.priors import dirichlet_prior
 from mallowmix.learn.population_scores import _outer, _rates, win_rate_draws
 from mallowmix.learn.rankings import rankings_em
 from mallowmix.learn.rankings.rankings_pass import RankingsSums
-from mallowmix.learn.spectral import large_data, split_merge
+from mallowmix.learn.spectral import large_data, split_merge, stability
 from mallowmix.learn.spectral.fit_notes import (
     extreme_notes,
     halves_note,
@@ -30,7 +30,7 @@ from mallowmix.learn.spectral.gibbs_sweep import (
     gibbs_step,
     most_tokens,
     new_chains,
-    sweep_users,
+    swept_chain,
 )
 from mallowmix.learn.spectral.likelihood_tables import NODES
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
@@ -98,7 +98,7 @@ def test_the_first_sweep_draws_by_the_weights_given_and_later_ones_by_the_prior(
     _sweep(*rows, BETA, ALPHA, z, theta, 1, 1, np.uint64(2), 0)
     w = ALPHA * BETA[0] / (ALPHA @ BETA[0])
     assert np.mean(z == 0) == pytest.approx(w[0], abs=0.05)
-    drawn = sweep_users(block, BETA, ALPHA, 2, np.uint64(3))
+    drawn = swept_chain(block, BETA, ALPHA, 2, np.uint64(3)).theta
     assert drawn.mean(axis=0) == pytest.approx(w @ ((ALPHA + np.eye(2)) / 3.1), abs=0.03)
     (chain,) = new_chains([block], [theta])
     (histogram, squares, n_users), after = gibbs_step(
@@ -335,7 +335,8 @@ def test_passes_over_all_users_move_a_part_of_the_components_each(mixed, n_passe
         return turned if found[0, 0, 0] == 2.0 else components
 
     monkeypatch.setattr(large_data, "tabulate_all_users", tables)
-    monkeypatch.setattr(large_data, "search_components", search)
+    for module in (large_data, stability):  # the rankings, and those of halves of the users
+        monkeypatch.setattr(module, "search_components", search)
     monkeypatch.setattr(
         large_data, "_converged", lambda sample, found, *rest: found._replace(moved=rest[-1])
     )
@@ -369,8 +370,10 @@ def test_phi_of_all_users_is_corrected_by_what_the_sample_shows(monkeypatch):
     drawn_with = np.full(K, 0.3)
     phi = {1.0: np.array([0.4, 0.5]), 5.0: np.array([0.2, 1e-9])}
 
-    def tables(blocks, components, alpha, engine, *, seed):
-        assert blocks == ["sample"] and components is drawn_by and alpha is drawn_with
+    def tables(blocks, components, alpha, engine, *, marginal, seed):
+        assert (
+            not marginal and blocks == ["sample"] and components is drawn_by and alpha is drawn_with
+        )
         seeds.append(seed)
         return np.concatenate([np.full((K, Q, 2), 2.0), np.full((K, Q, 2), 3.0)], axis=1)
 

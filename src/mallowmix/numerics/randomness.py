@@ -40,6 +40,7 @@ class Step(IntEnum):
     MEMBERS = 36  # parts of the data for members of an ensemble
     ANCHOR_WORDS = 37  # projection of FastAnchorWords
     GIBBS_SWEEP = 40  # sweeps of Monte-Carlo EM
+    MARGINAL_TABLES = 41  # sweeps behind tables of the marginal likelihood
     SPLIT_MERGE = 45  # items moved by split and merge
     COMPLETION = 60  # comparisons held out by completion
     TOKEN_ORDER = 62  # order of a user's tokens in left-to-right
@@ -114,6 +115,7 @@ class Step(IntEnum):
     REPLICATE = 205  # the chains of a replicate
     SCORE_PASS = 206  # a Newton step with users' scores
     MARGINAL_MAXIMUM = 213  # a Newton step at the end of a fit
+    MARGINAL_ASCENT = 214  # cycles with the marginal likelihood
     COMPARE_SPLIT = 207  # a split of compare
     COMPARE_FIT = 208  # a system's fit in a split
     PEER_START = 209  # an initialisation of a peer's EM

@@ -65,8 +65,8 @@ def gibbs_step(
     )
 
 
-def sweep_users(block: Block, beta: Array, alpha: Array, sweeps: int, key: np.uint64) -> Array:
-    """(users, K) a draw of each user's θ; the first sweep draws every token by the prior's shares.
+def swept_chain(block: Block, beta: Array, alpha: Array, sweeps: int, key: np.uint64) -> Chain:
+    """A chain from a new initialisation: the first sweep draws every token by the prior's shares.
 
     Parameters
     ----------
@@ -83,7 +83,8 @@ def sweep_users(block: Block, beta: Array, alpha: Array, sweeps: int, key: np.ui
     """
     (chain,) = new_chains([block], [np.tile(alpha / alpha.sum(), (block.n_users, 1))])
     rows = (block.starts, block.pair, block.weight)
-    return _sweep(*rows, beta, alpha, chain.z, chain.theta, sweeps, 0, key, block.first_user)[0]
+    theta, _ = _sweep(*rows, beta, alpha, chain.z, chain.theta, sweeps, 0, key, block.first_user)
+    return Chain(chain.z, theta)
 
 
 def most_tokens(block: Block) -> float:

@@ -2,9 +2,9 @@
 
 A sample of a few million comparisons leaves the rankings nearly right, and determines φ and α well
 enough. What more users add is the order of neighbours. So the θ of each user is drawn once, from a
-new initialisation, and the direct likelihood tabulated in the same step: no state of a user is
-stored, and a shard returns two tables alone (users of even and of odd number). α then converges on
-the sample, and φ is that of all users.
+new initialisation, and the direct likelihood tabulated in the same step (the marginal likelihood
+where users say little): no state of a user is stored, and a shard returns two tables alone (users
+of even and of odd number). α then converges on the sample, and φ is that of all users.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,18 +17,20 @@ from scipy.special import expit, logit
 from mallowmix.engine import Block, Engine, Shard, make_shards, reduce_step
 from mallowmix.engine.blocks import TOGETHER, StoredBlock
 from mallowmix.learn.spectral.component_search import search_components, with_best_phi
-from mallowmix.learn.spectral.gibbs_sweep import sweep_users
+from mallowmix.learn.spectral.gibbs_sweep import swept_chain
 from mallowmix.learn.spectral.likelihood_tables import N_NODES, Tables, tabulate
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
+from mallowmix.learn.spectral.marginal_tables import tables_of_block
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, groups, monte_carlo_em
 from mallowmix.learn.spectral.pair_rows import by_pair
+from mallowmix.learn.spectral.stability import both_halves, distances_between
 from mallowmix.model import least_beta
-from mallowmix.model.permutations import kendall
 from mallowmix.numerics.randomness import Step, as_key, child_seed
 from mallowmix.typing import Array, Progress
 
 SWEEPS = 10  # from a new initialisation; after four, users still look too mixed
 _MOST_PASSES = 3
+_CAUTION = 0.0  # of tables of the marginal likelihood: the rankings are nearly right
 _PHI_BOUNDS = (1e-4, 1 - 1e-4)  # within which logit φ is computed
 
 
@@ -45,6 +47,7 @@ def learn_from_all_users(
     found: MonteCarlo,
     engine: Engine,
     *,
+    marginal: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> AllUsers:
@@ -61,7 +64,11 @@ def learn_from_all_users(
         The users of the sample.
     found : MonteCarlo
         What was learnt from the sample.
-    engine, seed, progress
+    engine : Engine
+        Where the passes run.
+    marginal : bool
+        Whether users say so little that their weights are to be integrated out.
+    seed, progress
         As in `fit`.
     """
     components, K = found.components, len(found.alpha)
@@ -75,22 +82,20 @@ def learn_from_all_users(
             components,
             found.alpha,
             engine,
+            marginal=marginal,
             seed=child_seed(seed, Step.ALL_USERS_PASS, i),
             progress=_pass_progress(progress, i, n_passes),
         )
-        whole = _both(halves)
+        whole = both_halves(halves)
         new = search_components(
             whole, components, which=range(i, K, n_passes), n_jobs=engine.n_jobs
         )
         moved.append(int(np.count_nonzero(new.sigma != components.sigma)))
         components = new
-    ends = [
-        search_components(half.astype(np.float32), components, n_jobs=engine.n_jobs).sigma
-        for half in np.split(halves, 2, axis=1)
-    ]
-    distances = np.array([kendall(a, b) for a, b in zip(*ends, strict=True)])
+    distances = distances_between(halves, components, engine.n_jobs)
     outcome = _converged(sample, found._replace(components=components), engine, seed, moved)
-    phi = _phi_of_all(whole, drawn_by, found.alpha, outcome, sample, engine, seed)
+    rest = (outcome, sample, engine, seed, marginal)
+    phi = _phi_of_all(whole, drawn_by, found.alpha, *rest)
     return AllUsers(outcome._replace(components=components._replace(phi=phi)), distances)
 
 
@@ -102,6 +107,7 @@ def _phi_of_all(
     sample: list[Block],
     engine: Engine,
     seed: int,
+    marginal: bool = False,
 ) -> Array:
     """φ from the last pass over all users, less what such a pass is off by.
 
@@ -115,20 +121,15 @@ def _phi_of_all(
         drawn_by,
         alpha,  # as in the pass over all users
         engine,
+        marginal=marginal,
         seed=child_seed(seed, Step.ALL_USERS_PASS, _MOST_PASSES),
     )
     of_all, of_sample = (
         logit(np.clip(with_best_phi(tables, outcome.components).phi, *_PHI_BOUNDS))
-        for tables in (whole, _both(halves))
+        for tables in (whole, both_halves(halves))
     )
     converged = logit(np.clip(outcome.components.phi, *_PHI_BOUNDS))
     return np.asarray(expit(of_all + np.mean(converged - of_sample)), np.float64)
-
-
-def _both(halves: Array) -> Tables:
-    """(K, P, nodes) the tables of users of even and of odd number together."""
-    P = halves.shape[1] // 2
-    return (halves[:, :P] + halves[:, P:]).astype(np.float32)
 
 
 def _converged(
@@ -165,10 +166,11 @@ def tabulate_all_users(
     alpha: Array,
     engine: Engine,
     *,
+    marginal: bool = False,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Array:
-    """Tabulate the direct likelihood over all users, from one draw of every θ.
+    """Tabulate the direct likelihood over all users, from one draw of every θ; or the marginal one.
 
     Parameters
     ----------
@@ -178,7 +180,11 @@ def tabulate_all_users(
         The present components.
     alpha : (K,) array
         The prior.
-    engine, seed, progress
+    engine : Engine
+        Where the pass runs.
+    marginal : bool
+        Whether weights are integrated out (`learn.spectral.marginal_tables`).
+    seed, progress
         As in `fit`; the progress is of one pass, ``progress(done, total)``.
 
     Returns
@@ -186,25 +192,38 @@ def tabulate_all_users(
     (K, 2P, nodes) array
         As `likelihood_tables.tabulate`: the users of even number first, then those of odd number.
     """
-    broadcast = (beta_table(components, least_beta.DIRECT_LIKELIHOOD), alpha, as_key(seed))
+    beta = beta_table(components, least_beta.DIRECT_LIKELIHOOD)
+    broadcast = (beta, alpha, as_key(seed), marginal)
     return engine.reduce(_shard_step, make_shards(all_blocks), broadcast, progress=progress)[0]
 
 
 @reduce_step("tabulate all users", takes_shards=True)
 def _shard_step(
-    shard: Shard, broadcast: tuple[Array, Array, np.uint64], state: None
+    shard: Shard, broadcast: tuple[Array, Array, np.uint64, bool], state: None
 ) -> tuple[Array, None]:
     """A few blocks at a time: the more comparisons of a pair together, the fewer logarithms."""
+    beta, alpha, key, marginal = broadcast
+    tables = _marginal if marginal else _direct
     total: Any = 0
     for first in range(0, len(shard.blocks), TOGETHER):
-        total = total + _tables(
-            [block.load() for block in shard.blocks[first : first + TOGETHER]], *broadcast
-        )
+        blocks = [block.load() for block in shard.blocks[first : first + TOGETHER]]
+        total = total + tables(blocks, beta, alpha, key)
     return total, None  # float32: a sum over shards is taken in float64
 
 
-def _tables(blocks: list[Block], beta: Array, alpha: Array, key: np.uint64) -> NDArray[np.float32]:
+def _direct(blocks: list[Block], beta: Array, alpha: Array, key: np.uint64) -> NDArray[np.float32]:
     Q, K = blocks[0].n_items, len(alpha)
-    theta = np.concatenate([sweep_users(block, beta, alpha, SWEEPS, key) for block in blocks])
+    chains = [swept_chain(block, beta, alpha, SWEEPS, key) for block in blocks]
+    theta = np.concatenate([chain.theta for chain in chains])
     tables = np.zeros((K, Q * (Q - 1), N_NODES), np.float32)  # 2P of them
     return tabulate(by_pair(blocks, halves=True), beta, theta, tables)
+
+
+def _marginal(
+    blocks: list[Block], beta: Array, alpha: Array, key: np.uint64
+) -> NDArray[np.float32]:
+    total: Any = 0
+    for block in blocks:
+        chain = swept_chain(block, beta, alpha, SWEEPS, key)
+        total = total + tables_of_block(block, chain, beta, alpha, SWEEPS, 0, key, _CAUTION)
+    return total

@@ -53,7 +53,10 @@ def by_pair(blocks: list[Block], *, halves: bool = False, n_jobs: int = 1) -> li
 
     def count(part: int) -> None:
         for block in parts[part]:
-            _count_rows(block.starts, block.pair, block.first_user, slot, odd, seen[part])
+            rows = slot[block.pair]
+            if halves:
+                rows = rows + odd * ((block.first_user + block.users_of_rows()) % 2)
+            seen[part] += np.bincount(rows, minlength=len(codes))
 
     parallel_map(count, range(len(parts)), n_jobs)
     starts = np.concatenate([[0], np.cumsum(seen.sum(axis=0))])
@@ -90,15 +93,6 @@ def _cut(i: int, j: int, codes, starts, user, weight) -> PairRows:
     return PairRows(
         i, codes[2 * i : 2 * j], starts[2 * i : 2 * j + 1] - starts[2 * i], user[rows], weight[rows]
     )
-
-
-@compiled
-def _count_rows(starts, pair, first_user, slot, odd, seen):
-    """Count the rows of each ordered pair."""
-    for m in range(len(starts) - 1):
-        further = odd * ((first_user + m) % 2)
-        for row in range(starts[m], starts[m + 1]):
-            seen[slot[pair[row]] + further] += 1
 
 
 @compiled

@@ -12,6 +12,11 @@ from mallowmix.learn.spectral.gibbs_sweep import Chain, new_chains
 from mallowmix.learn.spectral.initialisation import Initialisation
 from mallowmix.learn.spectral.large_data import learn_from_all_users
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
+from mallowmix.learn.spectral.marginal_ascent import (
+    ascend_marginal,
+    marginal_half_distances,
+    say_little,
+)
 from mallowmix.learn.spectral.marginal_maximum import marginal_maximum
 from mallowmix.learn.spectral.monte_carlo_em import LEAST_PASSES, MonteCarlo, monte_carlo_em
 from mallowmix.learn.spectral.one_ranking import refine_one_ranking
@@ -105,19 +110,23 @@ def refine(
             seed=state.seed,
         )
         state.trace = replace(state.trace, predicted_halves=tuple(scores))
+    if little := say_little(state.blocks):
+        outcome = ascend_marginal(
+            state.blocks, outcome, state.engine, seed=state.seed, progress=state.progress
+        )
     state.trace = replace(state.trace, moved=tuple(outcome.moved))
     if all_blocks is None:
         outcome = _at_maximum(state, outcome, fine=shown)
         if not shown:
             return outcome
-        theta = [chain.theta for chain in outcome.chains]
-        distances = half_distances(state.blocks, outcome.components, theta, state.engine)
+        distances = _half_distances(state, outcome, little)
     else:
         outcome, distances = learn_from_all_users(
             all_blocks,
             state.blocks,
             outcome,
             state.engine,
+            marginal=little,
             seed=state.seed,
             progress=state.progress,
         )
@@ -134,6 +143,13 @@ def _at_maximum(state: FitState, outcome: MonteCarlo, *, fine: bool) -> MonteCar
     )
     state.trace = replace(state.trace, score_distances=found.distances)
     return outcome._replace(components=found.components, alpha=found.alpha)
+
+
+def _half_distances(state: FitState, outcome: MonteCarlo, little: bool) -> Array:
+    if little:
+        return marginal_half_distances(state.blocks, outcome, state.engine, seed=state.seed)
+    theta = [chain.theta for chain in outcome.chains]
+    return half_distances(state.blocks, outcome.components, theta, state.engine)
 
 
 def _refine_one(state: FitState, first: Variational, blocks: list[Block]) -> MonteCarlo:

@@ -4,7 +4,7 @@ import numpy as np
 
 from mallowmix.engine import Block, Engine
 from mallowmix.learn.spectral.component_search import search_components
-from mallowmix.learn.spectral.likelihood_tables import new_tables, tabulate
+from mallowmix.learn.spectral.likelihood_tables import Tables, new_tables, tabulate
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
 from mallowmix.learn.spectral.pair_rows import by_pair
 from mallowmix.model import least_beta
@@ -46,6 +46,30 @@ def half_distances(
     for odd in (0, 1):
         # users without weights are left out
         of_half = np.where(number[:, None] % 2 == odd, all_theta, 0.0)
-        tables = tabulate(pairs, beta, of_half, new_tables(K, Q), n_jobs=engine.n_jobs)
-        halves.append(search_components(tables, components, n_jobs=engine.n_jobs).sigma)
-    return np.array([kendall(a, b) for a, b in zip(*halves, strict=True)])
+        halves.append(tabulate(pairs, beta, of_half, new_tables(K, Q), n_jobs=engine.n_jobs))
+    return distances_between(np.concatenate(halves, axis=1), components, engine.n_jobs)
+
+
+def distances_between(halves: Array, components: MallowsComponents, n_jobs: int) -> Array:
+    """(K,) how differently two halves of the users order each component, from their tables.
+
+    Parameters
+    ----------
+    halves : (K, 2P, nodes) array
+        Tables of the one half, then of the other.
+    components : MallowsComponents
+        Where both begin.
+    n_jobs : int
+        How many threads.
+    """
+    found = [
+        search_components(half.astype(np.float32), components, n_jobs=n_jobs).sigma
+        for half in np.split(halves, 2, axis=1)
+    ]
+    return np.array([kendall(a, b) for a, b in zip(*found, strict=True)])
+
+
+def both_halves(halves: Array) -> Tables:
+    """(K, P, nodes) the tables of both halves of the users together."""
+    P = halves.shape[1] // 2
+    return (halves[:, :P] + halves[:, P:]).astype(np.float32)

@@ -1,0 +1,214 @@
+"""Tables of the marginal likelihood: of every pair, as a function of one β, weights integrated out.
+
+Let r be the posterior probability, given everything a user said, that a comparison followed
+component k, whose β for this comparison is b₀. If b₀ became b, the user's marginal likelihood would
+change by the factor E[p'(w | θ) / p(w | θ)] = 1 − r + r b / b₀, exactly, as long as no other
+comparison of the user changes with it. So L_pk(b) = Σ log(1 − r + r b / b₀) over the comparisons of
+a pair is what moving its two items is worth, where `likelihood_tables` has it for drawn weights.
+Drawn weights know the component of a comparison too well where users say little, and hold the
+rankings where they are.
+
+What one component may gain by itself, several gain only once. If all move at the same time and far,
+they overshoot. So r may be put a part of the way towards 1, ρ = r + caution · (1 − r): the function
+(r / ρ) log(1 − ρ + ρ b / b₀) has the same slope at b₀ and is more curved; at ρ = 1 it is EM's
+r log(b / b₀), with which any number of components may move.
+
+Gibbs sweeps give r: the mean of p(z = k | rest) over them.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.engine import Block, Engine, reduce_step
+from mallowmix.learn.spectral.gibbs_sweep import Chain
+from mallowmix.learn.spectral.likelihood_tables import N_NODES, NODES
+from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.randomness import Step, splitmix
+from mallowmix.numerics.token_gibbs import (
+    component_at,
+    count_tokens,
+    longest_run,
+    token_count,
+    user_stream,
+)
+from mallowmix.numerics.work_arrays import zero_rows
+from mallowmix.typing import Array
+
+_STEP = int(Step.MARGINAL_TABLES)
+
+
+def marginal_tables(
+    blocks: list[Block],
+    beta: Array,
+    alpha: Array,
+    chains: list[Chain],
+    engine: Engine,
+    *,
+    sweeps: int,
+    number: int,
+    key: np.uint64,
+    caution: float = 0.0,
+) -> Array:
+    """Tabulate the marginal likelihood over all users.
+
+    Parameters
+    ----------
+    blocks : list of Block
+        The users.
+    beta : (Q², K) array
+        β of every ordered pair, none of them 0.
+    alpha : (K,) array
+        The prior.
+    chains : list of Chain
+        Where the sweeps begin; they are not changed.
+    engine : Engine
+        Where the pass runs.
+    sweeps : int
+        Gibbs sweeps that r is the mean of.
+    number : int
+        Of the pass: each draws anew.
+    key : uint64
+        Of the random numbers (`as_key`).
+    caution : float
+        How far ρ lies from r, 0, to 1.
+
+    Returns
+    -------
+    (K, 2P, nodes) array
+        The users of even number first, then those of odd number, as in `large_data`.
+    """
+    broadcast = (beta, alpha, sweeps, number, key, caution)
+    return engine.reduce(_step, blocks, broadcast, chains)[0].astype(np.float64)
+
+
+@reduce_step("tabulate the marginal likelihood")
+def _step(block: Block, broadcast: Any, chain: Chain) -> tuple[NDArray[np.float32], Chain]:
+    return tables_of_block(block, chain, *broadcast), chain
+
+
+def tables_of_block(
+    block: Block,
+    chain: Chain,
+    beta: Array,
+    alpha: Array,
+    sweeps: int,
+    number: int,
+    key: np.uint64,
+    caution: float,
+) -> NDArray[np.float32]:
+    """The tables of a block's users, as `marginal_tables`; sums over blocks are to be float64.
+
+    Parameters
+    ----------
+    block : Block
+        The users.
+    chain : Chain
+        Of the block.
+    beta, alpha, sweeps, number, key, caution
+        As in `marginal_tables`.
+    """
+    P = block.n_items * (block.n_items - 1) // 2
+    table = np.zeros((2 * P, len(alpha), N_NODES), np.float32)  # a user's rows lie together
+    rows = (block.starts, block.pair, block.weight, block.user_weight, _slots(block.n_items))
+    draws = (chain.z.copy(), sweeps, number, key, block.first_user)
+    _add_users(*rows, beta, alpha, *draws, caution, NODES, table)
+    return np.ascontiguousarray(table.transpose(1, 0, 2))
+
+
+def _slots(n_items: int) -> NDArray[np.int32]:
+    """(Q²,) the number p of each ordered pair's unordered one; −1 − p where the higher item won."""
+    slot = np.zeros((n_items, n_items), np.int32)
+    low, high = np.triu_indices(n_items, 1)
+    number = np.arange(len(low), dtype=np.int32)
+    slot[low, high], slot[high, low] = number, -1 - number
+    return slot.ravel()
+
+
+@compiled(fastmath=True)
+def _add_users(
+    starts,
+    pair,
+    weight,
+    user_weight,
+    slot,
+    beta,
+    alpha,
+    z,
+    sweeps,
+    number,
+    key,
+    first_user,
+    caution,
+    nodes,
+    table,
+):
+    """Add the comparisons of a block's users to the table of users of even or of odd number."""
+    K, P, first = len(alpha), len(table) // 2, 0
+    n, p, r = np.empty(K), np.empty(K), zero_rows(longest_run(starts), K)
+    for m in range(len(starts) - 1):
+        state = user_stream(key, first_user + m, _STEP, number)
+        codes, w = pair[starts[m] : starts[m + 1]], weight[starts[m] : starts[m + 1]]
+        own = z[first : first + token_count(w)]
+        first += len(own)
+        for k in range(K):
+            n[k] = alpha[k]
+        count_tokens(w, 1.0, own, n)
+        _responsibilities(codes, w, beta, sweeps, own, n, p, state, r)
+        half = P * ((first_user + m) % 2)
+        for row in range(len(codes)):
+            s, b = slot[codes[row]], beta[codes[row]]
+            lower_won = s >= 0
+            at = half + (s if lower_won else -1 - s)
+            for k in range(K):
+                u, rho = w[row] * user_weight[m], r[row, k] + caution * (1.0 - r[row, k])
+                _add(u, r[row, k], rho, b[k], lower_won, nodes, table[at, k])
+
+
+@compiled(fastmath=True)
+def _responsibilities(codes, weight, beta, sweeps, z, n, p, state, r):
+    """(rows, K) r of a user's rows: the mean of p(z = k | rest) over sweeps and a row's tokens."""
+    K = len(n)
+    for row in range(len(codes)):
+        for k in range(K):
+            r[row, k] = 0.0
+    for _ in range(sweeps):
+        token = 0
+        for row in range(len(codes)):
+            b, left = beta[codes[row]], weight[row]
+            while left > 0.0:
+                w, total = min(left, 1.0), 0.0
+                n[z[token]] -= w
+                for k in range(K):
+                    p[k] = b[k] * n[k]
+                    total += p[k]
+                part = w / (weight[row] * sweeps * total)
+                for k in range(K):
+                    r[row, k] += part * p[k]
+                state, u = splitmix(state)
+                z[token] = component_at(p, total, u)
+                n[z[token]] += w
+                left -= w
+                token += 1
+
+
+@compiled(fastmath=True)
+def _add(weight, r, rho, b, lower_won, nodes, out):
+    """Add (r / ρ) log(1 − ρ + ρ v / b) at every node v, the probability that the lower item wins.
+
+    Nodes are symmetric: those of the other item are the same, read backwards.
+    """
+    weight, slope = weight * r / rho, rho / b
+    # 1 + x = 1 − ρ + ρ v / b, v the probability that the winner wins; nodes are of the lower item
+    rest, step = (-rho, slope) if lower_won else (slope - rho, -slope)
+    if rho <= 0.5 and slope <= 1.5:  # −1/2 ≤ x ≤ 3/2: log(1 + x) = 2 artanh y, y = x / (2 + x)
+        for c in range(len(nodes)):
+            x = rest + step * nodes[c]
+            y = x / (2.0 + x)
+            z = y * y
+            series = 1.0 + z * (1 / 3 + z * (1 / 5 + z * (1 / 7 + z * (1 / 9 + z / 11))))
+            out[c] += weight * 2.0 * y * series
+    else:
+        for c in range(len(nodes)):
+            out[c] += weight * np.log(1.0 + rest + step * nodes[c])
