@@ -34,6 +34,8 @@ _SYSTEM_SECONDS = {
     "mixed-membership BTL": 14.0,
     "mixture of Mallows": 5.0,
 }
+# Table 2, at each K, the constants that a system has to choose included
+_RATING_SECONDS = {"TM": 900.0, "M4, Algorithms 1–4": 1200.0}
 
 
 class Piece(NamedTuple):
@@ -130,6 +132,8 @@ def _selection(name: str, task: Any) -> RowSelection:
         return RowSelection(system=_sharing(task.system), n_components=(task.k,))
     if name == "recovery":
         return RowSelection(method=(task.method,), seed=(task.seed,))
+    if name == "table2":
+        return RowSelection(system=_of_one_fit(task.system), n_components=(task.k,) * bool(task.k))
     return RowSelection(seed=(task.seed,)) if hasattr(task, "seed") else RowSelection()
 
 
@@ -139,6 +143,12 @@ def _sharing(system: str) -> tuple[str, ...]:
     if system == "M4 above TM":
         return groups[0]
     return next((group for group in groups if system in group), (system,))
+
+
+def _of_one_fit(system: str) -> tuple[str, ...]:
+    """The systems of Table 2 that share a fit with this one; each chooses its constants anew."""
+    group = ("TM", "M4", "predictor")
+    return group if system in group else (system,)
 
 
 def _seconds(name: str, first: Any) -> float:
@@ -151,6 +161,8 @@ def _seconds(name: str, first: Any) -> float:
         return references + alike * _FIT_SECONDS[first.users]
     if name == "recovery":
         return _RECOVERY_SECONDS[first.method]
+    if name == "table2":
+        return _RATING_SECONDS.get(first.system, 100.0)
     if name == "fig4":
         return 20.0 + _SYSTEM_SECONDS.get(first.system, 0.0) * first.k
     return _OTHER_SECONDS
