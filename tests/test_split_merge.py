@@ -185,6 +185,7 @@ def test_two_components_are_never_one_that_is_split(K, times, monkeypatch):
     monkeypatch.setattr(refinement, "split_and_merge", no_move)
     monkeypatch.setattr(refinement, "_at_maximum", lambda state, found, **_: found)
     monkeypatch.setattr(refinement, "half_distances", lambda *_: np.zeros(K))
+    monkeypatch.setattr(refinement, "say_little", lambda blocks: False)
     state = FitState([], None, ENGINE, 0, None, 4)
     assert refinement.refine(state, state, outcome, None) is outcome
     assert len(asked) == times and state.trace.moved == (7,)

@@ -163,7 +163,7 @@ def test_progress_is_reported():
     votes = planted(8, 2, 0.4, 0.15, seed=1).sample(60, 30, seed=1).comparisons
     told = []
     mm.update(mm.fit(votes, 2, predictor=False), votes, progress=lambda *said: told.append(said))
-    assert {step for step, _, _ in told} == {"burn in", "averaging"}
+    assert {step for step, _, _ in told} == {"burn in", "averaging", "marginal likelihood"}
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from mallowmix.learn.spectral.gibbs_sweep import MAX_TOKENS, Chain, gibbs_step
 from mallowmix.learn.spectral.likelihood_tables import Tables, new_tables
 from mallowmix.learn.spectral.mallows_mstep import beta_table
 from mallowmix.learn.spectral.marginal_tables import marginal_tables
-from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, groups, smaller_by_weights
+from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, groups
 from mallowmix.learn.spectral.split_merge import halves_by_user
 from mallowmix.learn.spectral.stability import both_halves, distances_between
 from mallowmix.model import least_beta
@@ -66,7 +66,7 @@ def ascend_marginal(
         The new components and prior with chains of theirs, `moved` going on; or what was found.
     """
     run = _new_ascent(found, blocks, engine, seed)
-    positions = found.components.sigma.size * smaller_by_weights(blocks)
+    positions = found.components.sigma.size * _weight(blocks)
     gained = np.inf
     for cycle in range(_MOST_CYCLES):
         before, gained = gained, run.cycle(_CAUTION)
@@ -97,6 +97,16 @@ def _end(run: "_Ascent", progress: Progress | None) -> None:
     for cycle in range(_AVERAGED):
         run.cycle(0.0, gain=1 / (cycle + 1))
         _show(progress, _MOST_CYCLES + cycle + 1)
+
+
+def _weight(blocks: list[Block]) -> float:
+    """How often a user counts, Σ u² n / Σ u n: by so much nats and their noise are larger."""
+    n, u = (np.concatenate(each) for each in zip(*map(_counted, blocks), strict=True))
+    return float((u**2 @ n) / max(u @ n, 1e-300))
+
+
+def _counted(block: Block) -> tuple[Array, Array]:
+    return block.per_user(), block.user_weight
 
 
 def _show(progress: Progress | None, done: int) -> None:
@@ -143,6 +153,7 @@ class _Ascent:
     engine: Engine
     key: np.uint64
     tables: Tables
+    histogram: Array | float = 0.0  # of tokens, as in `polya_from_histogram`
     number: int = 0  # of the cycle
 
     def cycle(self, caution: float, gain: float = 1.0) -> float:
@@ -156,13 +167,14 @@ class _Ascent:
         )
         new = both_halves(self.halves(beta, chains, caution))
         self.tables = (self.tables + gain * (new - self.tables)).astype(np.float32)
+        self.histogram = self.histogram + gain * (histogram - self.histogram)
         n = groups(squares, n_users, len(alpha))
         which = range(self.number % n, len(alpha), n)
         found, gained = search_with_gain(
             self.tables, components, which=which, n_jobs=self.engine.n_jobs
         )
         n_moved = int(np.count_nonzero(found.sigma != components.sigma))
-        alpha = polya_from_histogram(histogram, alpha)
+        alpha = polya_from_histogram(self.histogram, alpha)
         self.found = MonteCarlo(found, alpha, chains, [*moved, n_moved])
         return gained
 
