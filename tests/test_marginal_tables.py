@@ -154,7 +154,8 @@ def test_where_there_is_little_data_it_goes_much_further(monkeypatch):
 @pytest.mark.slow
 def test_begun_at_the_planted_model_it_ends_as_far_from_it():
     """What `fit` is off by is what the likelihood's maximum is off by: sums over four seeds, of
-    about .015, differ by less than half of it."""
+    about .015, differ by less than half of it.
+    """
     ends = np.zeros(2)
     for seed in range(4):
         truth, votes = _few_answers(seed)
