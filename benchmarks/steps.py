@@ -5,10 +5,12 @@ Every pass over the people by the name of its step, everything else by module.
 
 import cProfile
 import pstats
+import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -16,9 +18,11 @@ from unittest.mock import patch
 import mallowmix
 from benchmarks.record import timed
 from mallowmix.engine import ThreadEngine
+from mallowmix.engine.parallel import begun
 
 _SOURCE = Path(mallowmix.__file__).parent
 _ENGINE = "engine.threads"
+_STANDING_FOR_IT = "timed_pass", "_made_at_once"
 
 
 def seconds_by_step(
@@ -29,21 +33,36 @@ def seconds_by_step(
     "pass: variational E-step" for a pass, "learn.spectral.mallows_mstep" for a module's own work.
 
     A module's own work is the time of its functions less that of the mallowmix functions they call:
-    numpy, scipy and compiled kernels count for who called them. On several threads some passes run
-    side by side: then the seconds of each count.
+    numpy, scipy and compiled kernels count for who called them. What else runs beside other work is
+    called where it begins: a second counts once.
     """
     passes: Counter[str] = Counter()
     profile = cProfile.Profile(clock)
     clocked: Any = {
         name: _clocked(getattr(ThreadEngine, name), passes, clock) for name in ("map", "reduce")
     }
-    with patch.multiple(ThreadEngine, **clocked):
+    with patch.multiple(ThreadEngine, **clocked), _nothing_beside():
         total, _ = timed(lambda: profile.runcall(call), clock)
     found = Counter(_own_seconds(pstats.Stats(profile)))
     del found[_ENGINE]
     found += passes
     found["everything else"] = max(0.0, total - sum(found.values()))
     return dict(found.most_common())
+
+
+@contextmanager
+def _nothing_beside() -> Iterator[None]:
+    """Calls that `begun` would make beside what follows are made at once."""
+    with ExitStack() as patches:
+        for module in list(sys.modules.values()):
+            if vars(module).get("begun") is begun:
+                patches.enter_context(patch.object(module, "begun", _made_at_once))
+        yield
+
+
+def _made_at_once(function: Callable[[], Any], n_jobs: int) -> Callable[[], Any]:
+    answer = function()
+    return lambda: answer
 
 
 def _clocked(
@@ -88,10 +107,10 @@ def _own_seconds(stats: pstats.Stats) -> dict[str, float]:
 def _module_of(function: tuple[str, int, str]) -> str | None:
     """learn.spectral.mallows_mstep for a frame of that file.
 
-    The clock above stands for the engine; None for what is not ours.
+    What stands above in the place of the engine's is the engine; None for what is not ours.
     """
     file, _, name = function
-    if name == "timed_pass":
+    if name in _STANDING_FOR_IT:
         return _ENGINE
     path = Path(file)
     return (

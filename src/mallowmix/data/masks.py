@@ -3,13 +3,11 @@
 A user's other comparisons are given, and the hidden ones are predicted from them.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, uniforms
-from mallowmix.typing import Array
 
 _MASKS = int(Step.MASKS)
 _LEAST_HIDDEN, _MOST_HIDDEN = 0.2, 0.6  # the share of a user's items that are hidden lies between
@@ -46,21 +44,31 @@ def mask_rows(
     (rows,) array of int8
         −1 for a given row; for a hidden row, how many of its two items are in given rows: 0, 1, 2.
     """
-    Q, n = n_items, np.diff(starts)
-    users = np.arange(first_user, first_user + len(n))
-    share = _LEAST_HIDDEN + (_MOST_HIDDEN - _LEAST_HIDDEN) * _uniforms(key, users, Q, 0)
-    user, share = np.repeat(users, n), np.repeat(share, n)
-    items = np.divmod(np.asarray(pair, np.int64), Q)
-    out = np.logical_or(*(_uniforms(key, user, item, 1) < share for item in items))
-    # both orders of a pair go the same way
-    code = np.minimum(*items) * Q + np.maximum(*items)
-    out |= _uniforms(key, user, code, 2) < _HIDDEN_ROWS
-    own = [(user - first_user) * Q + item for item in items]  # numbers of users' items
-    given = np.concatenate([each[~out] for each in own])
-    known = np.sum([np.isin(each, given) for each in own], axis=0, dtype=np.int8)
-    return np.where(out, known, np.int8(-1))
+    return _mask(starts, pair, n_items, first_user, key)
 
 
-def _uniforms(key: np.uint64, user: Any, token: Any, draw: int) -> Array:
-    """Uniforms of users and tokens, for all at once."""
-    return uniforms.interpreted(key, _MASKS, user, token, draw)[0]
+@compiled
+def _mask(starts, pair, Q, first_user, key):
+    category = np.full(len(pair), -1, np.int8)
+    known, hidden = np.full(Q, -1, np.int64), np.full(Q, -1, np.int64)
+    for m in range(len(starts) - 1):
+        user = first_user + m
+        u, _ = uniforms(key, _MASKS, user, Q, 0)
+        share = _LEAST_HIDDEN + (_MOST_HIDDEN - _LEAST_HIDDEN) * u
+        for row in range(starts[m], starts[m + 1]):
+            for item in (pair[row] // Q, pair[row] % Q):
+                if uniforms(key, _MASKS, user, item, 1)[0] < share:
+                    hidden[item] = m
+        for row in range(starts[m], starts[m + 1]):
+            i, j = pair[row] // Q, pair[row] % Q
+            code = min(i, j) * Q + max(i, j)  # both orders of a pair go the same way
+            out = hidden[i] == m or hidden[j] == m
+            if out or uniforms(key, _MASKS, user, code, 2)[0] < _HIDDEN_ROWS:
+                category[row] = 0
+            else:
+                known[i], known[j] = m, m
+        for row in range(starts[m], starts[m + 1]):
+            if category[row] >= 0:
+                i, j = pair[row] // Q, pair[row] % Q
+                category[row] = (known[i] == m) + (known[j] == m)
+    return category

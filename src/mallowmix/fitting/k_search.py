@@ -29,7 +29,7 @@ from mallowmix.fitting.k_rules import (
     recommend,
     within_one_error,
 )
-from mallowmix.fitting.k_users import ChoiceFold, make_choice_folds, users_for_choice
+from mallowmix.fitting.k_users import ChoiceFold, TestSplit, make_choice_folds, users_for_choice
 from mallowmix.fitting.new_users import N_FOLDS
 from mallowmix.infer.heldout.scored_on import Questions, ScoredOn, ScoredPeople, hard_questions
 from mallowmix.infer.pooled_prediction import mixed_membership_probabilities
@@ -48,6 +48,10 @@ _LEAST_USERS = 8  # fewer cannot be split into folds and halves
 _MOST = 40  # components, of the numbers that are tried without being asked for
 _FEW_NUMBERS = 6  # about how many numbers are tried, for the progress
 _TYPICAL = 3.0  # median users, for which the most active may count: their few do not decide
+_ONE_EACH = (
+    "cannot tell: nobody made two comparisons, and only what the same person says twice shows "
+    "that tastes differ."
+)
 LIKELIHOOD_GRID = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
 
 
@@ -98,6 +102,8 @@ def search_k(
             False,
             (),
         )
+    if np.bincount(users.user, users.weight).max() <= 1:
+        return Choice(None, _ONE_EACH, False, ())
     if n_folds > users.n_users:
         expected = f"at most the number of people, {users.n_users}"
         raise OptionError(option="n_folds", value=n_folds, expected=expected)
@@ -182,11 +188,12 @@ def _evidence(work: _Work, k: int) -> Evidence:
     for trial in work.trials:
         model = work.learn(trial.train, k)
         shares.append(float(model.share.min()))
-        user, n = trial.held_out.users(), len(trial.test)
-        counts[trial.test] = np.bincount(user, trial.weight, n)
-        for g, weight in enumerate(grid):
-            log_p = np.log(_probabilities(model, trial, weight))
-            table[g, trial.test] = np.bincount(user, trial.weight * log_p, n)
+        for split in trial.splits:
+            user, n = split.held_out.users(), len(trial.test)
+            counts[trial.test] += np.bincount(user, split.weight, n)
+            for g, weight in enumerate(grid):
+                log_p = np.log(_probabilities(model, split, weight))
+                table[g, trial.test] += np.bincount(user, split.weight * log_p, n)
     user_weight = work.users.user_weight * _tempered(counts)
     scores, chosen = _cross_fitted(table * user_weight, work.trials)
     rows = np.column_stack([scores, counts * user_weight])
@@ -199,9 +206,9 @@ def _tempered(counts: Array) -> Array:
     return np.minimum(1.0, most / np.maximum(counts, 1e-300))
 
 
-def _probabilities(model: FittedModel, trial: ChoiceFold, likelihood_weight: float) -> Array:
+def _probabilities(model: FittedModel, split: TestSplit, likelihood_weight: float) -> Array:
     prepared = prepare_components(model.m4, Calibration(likelihood_weight=likelihood_weight))
-    return mixed_membership_probabilities(trial.given, prepared, trial.held_out)
+    return mixed_membership_probabilities(split.given, prepared, split.held_out)
 
 
 def _cross_fitted(table: Array, trials: list[ChoiceFold]) -> tuple[Array, list[int]]:

@@ -22,6 +22,27 @@ from mallowmix.typing import Array
 # of more comparisons a sample of the users is taken, and no more than so many of each user
 ENOUGH_COMPARISONS, _ENOUGH_USERS = 100_000, 1000
 _PER_USER, _HELD_OUT_PER_USER = 150, 75
+# of fewer comparisons than so many, test users are split several times: which questions are asked
+# decides less then, and to predict takes little time beside learning
+_ENOUGH_FOR_ONE_SPLIT, _MOST_SPLITS = 20_000, 4
+
+
+class TestSplit(NamedTuple):
+    """One split of the comparisons of a fold's test users.
+
+    Attributes
+    ----------
+    given : Block
+        What is given of them.
+    held_out : Queries
+        What is not.
+    weight : (pairs,) array
+        How often each held-out comparison was made.
+    """
+
+    given: Block
+    held_out: Queries
+    weight: Array
 
 
 class ChoiceFold(NamedTuple):
@@ -33,19 +54,13 @@ class ChoiceFold(NamedTuple):
         Of the users to learn from.
     test : (n,) array of int
         The numbers of the users who are predicted.
-    given : Block
-        What is given of them.
-    held_out : Queries
-        What is not.
-    weight : (pairs,) array
-        How often each held-out comparison was made.
+    splits : tuple of TestSplit
+        Of their comparisons: several, drawn independently, where there are few.
     """
 
     train: Comparisons
     test: NDArray[np.int64]
-    given: Block
-    held_out: Queries
-    weight: Array
+    splits: tuple[TestSplit, ...]
 
 
 def users_for_choice(
@@ -103,14 +118,24 @@ def _trial(
     seed: int,
 ) -> ChoiceFold:
     train, test = users.take_users(~tested), users.take_users(tested)
-    given, held_out = split_comparisons(test, *questions, seed)
     if most is not None:
         train = limit_rows(train, most, Step.THIN_TRAIN, seed)
+    n_splits = int(np.clip(_ENOUGH_FOR_ONE_SPLIT // users.n_comparisons, 1, _MOST_SPLITS))
+    own = (child_seed(seed, Step.CHOICE_SPLITS, number) for number in range(1, n_splits))
+    splits = tuple(_split(test, questions, most, each) for each in (seed, *own))
+    return ChoiceFold(train, np.flatnonzero(tested), splits)
+
+
+def _split(
+    test: Comparisons, questions: tuple[HeldOutBy, float], most: int | None, seed: int
+) -> TestSplit:
+    given, held_out = split_comparisons(test, *questions, seed)
+    if most is not None:
         given = limit_rows(given, most, Step.THIN_GIVEN, seed)
         held_out = limit_rows(held_out, _HELD_OUT_PER_USER, Step.THIN_HELD_OUT, seed)
     block = Block(
-        0, users.n_items, given.starts(), given.pair.astype(np.int32), given.weight,
+        0, test.n_items, given.starts(), given.pair.astype(np.int32), given.weight,
         given.user_weight,
     )  # fmt: skip
     queries = Queries(held_out.starts(), held_out.pair.astype(np.int64))
-    return ChoiceFold(train, np.flatnonzero(tested), block, queries, held_out.weight)
+    return TestSplit(block, queries, held_out.weight)

@@ -21,12 +21,11 @@ from mallowmix.infer.assumed_density import log_marginal
 from mallowmix.infer.prepared_model import PreparedModel
 from mallowmix.infer.without_numba.collapsed_arrays import collapsed_counts
 from mallowmix.numerics.compiled import compiled, unwritable
-from mallowmix.numerics.small_work import is_small
+from mallowmix.numerics.small_work import INTERPRETED, is_small
 from mallowmix.numerics.token_gibbs import longest_run
 from mallowmix.typing import Array
 
 MAX_EXTRAPOLATION = 8.0  # the largest extrapolation, in steps
-_INTERPRETED = 20  # numbers that NumPy works through while Python works through one
 
 # of a prediction: further steps change it by less than .0001
 PREDICTION_STEPS, PREDICTION_TOL = 300, 1e-4
@@ -104,7 +103,7 @@ def vertex_posterior(
             np.log(prepared.share),
             np.log(prepared.vertex_share) - np.log1p(-prepared.vertex_share),
         )
-    small = is_small(_INTERPRETED * len(weight) * len(prepared.alpha))
+    small = is_small(INTERPRETED * len(weight) * len(prepared.alpha))
     log_marginals = _log_marginals.interpreted if small else _log_marginals
     mixed, single = log_marginals(*_inputs(block, prepared, weight))
     mixed = mixed if log_mixed is None else log_mixed

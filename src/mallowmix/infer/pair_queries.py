@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mallowmix.engine import Block
+from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.small_work import INTERPRETED, is_small
 
 
 class Queries(NamedTuple):
@@ -51,11 +53,19 @@ def query_categories(block: Block, queries: Queries) -> NDArray[np.int64]:
     (n,) array of int
         0, 1 or 2 for each pair.
     """
-    known = np.zeros((block.n_users, block.n_items), np.int64)
-    given = block.weight > 0
-    user = block.users_of_rows()[given]
-    for item in np.divmod(block.pair[given], block.n_items):
-        known[user, item] = 1
-    first, second = np.divmod(queries.pair, block.n_items)
-    user = queries.users()
-    return known[user, first] + known[user, second]
+    starts = block.starts - block.starts[0]
+    rows = starts, block.pair, block.weight, block.n_items, *queries
+    small = is_small(INTERPRETED * (len(block.pair) + len(queries.pair)))
+    return (_categories.interpreted if small else _categories)(*rows)
+
+
+@compiled
+def _categories(starts, pair, weight, Q, query_starts, queries):
+    out, known = np.empty(len(queries), np.int64), np.full(Q, -1, np.int64)
+    for m in range(len(starts) - 1):
+        for row in range(starts[m], starts[m + 1]):
+            if weight[row] > 0:
+                known[pair[row] // Q], known[pair[row] % Q] = m, m
+        for n in range(query_starts[m], query_starts[m + 1]):
+            out[n] = (known[queries[n] // Q] == m) + (known[queries[n] % Q] == m)
+    return out

@@ -37,8 +37,6 @@ MAX_ITER = 30
 MAX_SHORTER = 12  # times that a step is shortened
 LEAST_GAIN = 1e-10  # a step is not shortened for a smaller loss, which may be rounding
 MUCH_BELOW = -1e-3  # a gap of utilities where the bound has another curvature
-MAX_HALVINGS = 12  # of a step
-LEAST_GAIN = 1e-10  # a step is not halved for a smaller loss, which may be rounding
 TOL = 1e-4  # of a step of Newton's method, after which the next would change nothing
 
 

@@ -126,6 +126,7 @@ class Step(IntEnum):
     EARLY_USERS = 224  # users of the first cycles of Monte-Carlo EM
     FIRST_STEPS_USERS = 225  # users by whom initialisations are compared
     CHOICE_FIT = 221  # the fits of that comparison
+    CHOICE_SPLITS = 226  # further splits of test users' comparisons in it
     SIMULATION = 210  # a simulation's own streams
     POSTERIOR_CHAIN = 212  # a chain of the posterior
 

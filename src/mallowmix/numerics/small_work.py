@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 MOST_NUMBERS = 1 << 17
+INTERPRETED = 20  # numbers that NumPy works through while Python works through one
 _asked = 0  # how many `one_answer` are open
 
 

@@ -1,6 +1,6 @@
 """The default estimator: spectral initialisations, the better of them refined by Monte-Carlo EM."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -102,14 +102,13 @@ def fit_spectral(
     if shown and K > 1 and settings.refine == "full" and not (chosen or dependent):
         of_noise = partial(noise_edge, state.blocks, state.pairs, run, seed=seed)
         edge = begun(of_noise, run.n_jobs)
-    initialisations = _initialise(state, early, K, settings.corners, both=both)
+    first, other = _initialise(state, early, K, settings.corners, both=both)
     if settings.refine == "none":
-        first = next(initialisations)
         return as_model(first.components, first.alpha, comparisons, state, settings)
     if settings.refine == "short" and K > 1:  # one ranking is one search
-        best = _better(state, initialisations)
+        best = _better(state, first, other)
         return as_model(best.components, best.alpha, comparisons, state, settings)
-    best = _better(early, initialisations)
+    best = _better(early, first, other)
     state.trace = early.trace
     n_notes = len(state.notes)
     outcome = refine(
@@ -142,10 +141,8 @@ def fit_briefly(
     FittedModel
     """
     state = new_fit_state(comparisons, make_blocks(comparisons), engine, seed, None)
-    initialisations = _initialise(
-        state, state, _checked_count(state, n_components), "spa", both=True
-    )
-    outcome = refine_briefly(state, _better(state, initialisations))
+    K = _checked_count(state, n_components)
+    outcome = refine_briefly(state, _better(state, *_initialise(state, state, K, "spa", both=True)))
     return as_model(outcome.components, outcome.alpha, comparisons, state, SpectralOptions())
 
 
@@ -163,11 +160,11 @@ def _checked_count(state: FitState, n_components: int) -> int:
 
 def _initialise(
     state: FitState, early: FitState, K: int, corners: str, *, both: bool
-) -> Iterator[Initialisation]:
-    """Steps 1 to 3: the subspace, and initialisations from pairs and, when wanted, from users."""
+) -> tuple[Initialisation, Callable[[], Initialisation]]:
+    """Steps 1 to 3: the subspace, the initialisation from pairs, and what finds that from users."""
     if K == 1:
-        yield _single(state)
-        return
+        single = _single(state)
+        return single, lambda: single
     state.show("spectrum", 0, 1)
     start = None if early is state else _subspace(early, K).vectors
     subspace = state.subspace = early.subspace = _subspace(state, K, start)
@@ -185,11 +182,7 @@ def _initialise(
     )
     state.show("spectrum", 1, 1)
     early.trace = state.trace
-    yield first
-    if both:
-        yield initialise_from_users(
-            state.blocks, subspace, state.pairs, K - 1, state.engine, seed=state.seed
-        )
+    return first, partial(_initialise_anew, state, K - 1)
 
 
 def _subspace(state: FitState, K: int, start: Array | None = None) -> Subspace:
@@ -206,28 +199,29 @@ def _single(state: FitState) -> Initialisation:
     return Initialisation("wins", components, np.ones(1))
 
 
-def _better(state: FitState, initialisations: Iterator[Initialisation]) -> Variational:
+def _better(
+    state: FitState, first: Initialisation, other: Callable[[], Initialisation]
+) -> Variational:
     """Step 4: a few steps of variational EM from each; the outcome with the higher bound (ELBO).
 
-    Of many users some compare the two, and the better one takes its steps with all of them. One
-    takes steps while the other is still being found. One ranking for all has one initialisation,
-    and no weights for such steps to find.
+    Of many users some compare the two, and the better one takes its steps with all of them. The
+    first takes steps while the other is still being found. One ranking for all has one
+    initialisation, and no weights for such steps to find.
     """
-    tried, steps, outcomes = list[Initialisation](), [], []
+    if len(first.alpha) == 1:
+        state.trace = replace(state.trace, initialisation=first.name)
+        return Variational(first.components, first.alpha, [], [])
     judges = some_of(state, _ENOUGH_TO_JUDGE, Step.FIRST_STEPS_USERS)
-    for each in initialisations:
-        if len(each.alpha) == 1:
-            state.trace = replace(state.trace, initialisation=each.name)
-            return Variational(each.components, each.alpha, [], [])
-        tried.append(each)
-        steps.append(begun(partial(first_steps, judges, each), state.engine.n_jobs))
-    for i, outcome in enumerate(steps):
-        outcomes.append(outcome())
-        state.show("initialisations", i + 1, len(steps))
+    steps = begun(partial(first_steps, judges, first), state.engine.n_jobs)
+    tried = [first, other()]
+    from_other = begun(partial(first_steps, judges, tried[1]), state.engine.n_jobs)
+    outcomes = [steps()]
+    state.show("initialisations", 1, 2)
+    outcomes.append(from_other())
+    state.show("initialisations", 2, 2)
     best = int(np.argmax([outcome.elbo[-1] for outcome in outcomes]))
-    names = [each.name for each in tried]
-    bounds = zip(names, (tuple(outcome.elbo) for outcome in outcomes), strict=True)
-    state.trace = replace(state.trace, initialisation=names[best], elbo=tuple(bounds))
+    bounds = tuple((each.name, tuple(out.elbo)) for each, out in zip(tried, outcomes, strict=True))
+    state.trace = replace(state.trace, initialisation=tried[best].name, elbo=bounds)
     return outcomes[best] if judges is state else first_steps(state, tried[best])
 
 

@@ -13,11 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 from mallowmix.engine import Block, Engine, map_step, reduce_step
 from mallowmix.learn.spectral.corners import CORNER_FINDERS
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
+from mallowmix.learn.spectral.signed_moment import count_by_cluster
 from mallowmix.learn.spectral.subspace import PairStatistics, Subspace
 from mallowmix.model.dispersion import phi_of_counts, phi_of_curve
 from mallowmix.model.permutations import sigma_of
+from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.dirichlet import concentration_of_corners
 from mallowmix.numerics.kemeny import borda_order, insertion_search
+from mallowmix.numerics.work_arrays import zero_rows, zeros
 from mallowmix.typing import Array
 
 
@@ -223,44 +226,17 @@ def _cluster_step(
     return count_by_cluster(block, label, K), label
 
 
-def count_by_cluster(block: Block, label: NDArray[np.int64], n_clusters: int) -> Array:
-    """Count a block's pairs for each cluster of its users.
-
-    Parameters
-    ----------
-    block : Block
-        The users.
-    label : (users,) array of int
-        The cluster of each; users with a negative one are left out.
-    n_clusters : int
-        How many clusters there are.
-
-    Returns
-    -------
-    (n_clusters, Q²) array
-        How often each ordered pair was seen, users weighted by `user_weight`.
-    """
-    user, n_pairs = block.users_of_rows(), block.n_items**2
-    clusters = label[user]
-    rows = clusters >= 0
-    weight = (block.weight * block.user_weight[user])[rows]
-    codes = clusters[rows].astype(np.int64) * n_pairs + block.pair[rows]
-    counts = np.bincount(codes, weight, n_clusters * n_pairs).astype(np.float64)
-    return counts.reshape(n_clusters, n_pairs)
-
-
-def _embed(
-    starts: NDArray[np.int64],
-    pair: NDArray[np.integer],
-    weight: Array,
-    index: NDArray[np.integer],
-    value: Array,
-    U: Array,
-) -> tuple[Array, Array]:
-    """(M, r) the mean over each user's tokens of ± the pair's row of U, and (M,) their number."""
-    M, rows = len(starts) - 1, index[pair]
-    user, x = np.repeat(np.arange(M), np.diff(starts)), weight * value[pair]
-    n = np.bincount(user, weight, M).astype(np.float64)
-    sums = [np.bincount(user, x * column[rows], M) for column in U.T]
-    out = np.column_stack(sums) if sums else np.zeros((M, 0))
-    return out / np.where(n > 0, n, 1.0)[:, None], n
+@compiled
+def _embed(starts, pair, weight, index, value, U):
+    M, r = len(starts) - 1, U.shape[1]
+    out, n = zero_rows(M, r), zeros(M)
+    for m in range(M):
+        for row in range(starts[m], starts[m + 1]):
+            n[m] += weight[row]
+            x = weight[row] * value[pair[row]]
+            for c in range(r):
+                out[m, c] += x * U[index[pair[row]], c]
+        if n[m] > 0:
+            for c in range(r):
+                out[m, c] /= n[m]
+    return out, n

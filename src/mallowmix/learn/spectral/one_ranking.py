@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from mallowmix.engine import Block, Engine, make_shards, reduce_step
 from mallowmix.engine.blocks import StoredBlock
 from mallowmix.learn.spectral.component_search import search_components
-from mallowmix.learn.spectral.initialisation import count_by_cluster
 from mallowmix.learn.spectral.likelihood_tables import NODES, Tables
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo
+from mallowmix.learn.spectral.signed_moment import count_by_cluster
 from mallowmix.model.permutations import kendall
 from mallowmix.typing import Array
 

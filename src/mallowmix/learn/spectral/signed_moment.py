@@ -27,6 +27,7 @@ from mallowmix.learn.spectral.subspace import iterate_subspace
 from mallowmix.learn.spectral.subspace import pair_statistics as pair_statistics
 from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
+from mallowmix.numerics.work_arrays import zero_rows, zeros
 from mallowmix.typing import Array
 
 _STEP_START, _STEP_NULL = Step.SUBSPACE, int(Step.NULL_SIGNS)
@@ -48,8 +49,38 @@ def count_all_pairs(blocks: Sequence[Block | StoredBlock], engine: Engine) -> Ar
 
 @reduce_step("count pairs")
 def _count_step(block: Block, broadcast: None, state: None) -> tuple[Array, None]:
-    weight = block.weight * block.user_weight[block.users_of_rows()]
-    return np.bincount(block.pair, weight, block.n_items**2).astype(np.float64), None
+    return count_by_cluster(block, np.zeros(block.n_users, np.int64), 1)[0], None
+
+
+def count_by_cluster(block: Block, label: NDArray[np.int64], n_clusters: int) -> Array:
+    """Count a block's pairs for each cluster of its users.
+
+    Parameters
+    ----------
+    block : Block
+        The users.
+    label : (users,) array of int
+        The cluster of each; users with a negative one are left out.
+    n_clusters : int
+        How many clusters there are.
+
+    Returns
+    -------
+    (n_clusters, Q²) array
+        How often each ordered pair was seen, users weighted by `user_weight`.
+    """
+    rows = (block.starts, block.pair, block.weight, block.user_weight)
+    return _count_by_cluster(*rows, label, n_clusters, block.n_items)
+
+
+@compiled
+def _count_by_cluster(starts, pair, weight, user_weight, label, K, n_items):
+    counts = zero_rows(K, n_items * n_items)
+    for m in range(len(starts) - 1):
+        if label[m] >= 0:
+            for row in range(starts[m], starts[m + 1]):
+                counts[label[m], pair[row]] += weight[row] * user_weight[m]
+    return counts
 
 
 class SignedMoment:
@@ -98,7 +129,7 @@ def _rows_step(block: Block, key: np.uint64 | None, state: None) -> tuple[float,
     ties = tie_halves(block.starts, block.pair, block.weight, block.n_items)
     # for the noise edge the halves have signs of their own
     ties = np.empty(0) if ties is None or key is not None else ties
-    n, c = _user_scale(block, ties)
+    n, c = _user_scale(block.starts, block.weight, ties)
     sums = block.weight
     if key is not None:  # as wide as weights, so that `_signed_pass` is compiled once
         sums = _random_sums(block.starts, block.weight, key, block.first_user).astype(np.float64)
@@ -106,20 +137,24 @@ def _rows_step(block: Block, key: np.uint64 | None, state: None) -> tuple[float,
     return float(block.user_weight @ np.where(c > 0, n, 0)), rows
 
 
-def _user_scale(block: Block, ties: Array) -> tuple[Array, Array]:
+@compiled
+def _user_scale(starts, weight, ties):
     """Each user's n_m and c_m, which is 0 for those without two distinct tokens, or one in all."""
-    user, squares = block.users_of_rows(), _squares.interpreted(block.weight)
-    squares = squares + ties if len(ties) else squares
-    n = np.bincount(user, block.weight, block.n_users).astype(np.float64)
-    # n (n − 1) where all tokens are whole
-    products = n**2 - np.bincount(user, squares, block.n_users)
-    some = (n > 1) & (products > 1e-9 * n**2)
-    return n, np.divide(n, products, out=np.zeros(len(n)), where=some)
+    n, c = zeros(len(starts) - 1), zeros(len(starts) - 1)
+    for m in range(len(n)):
+        squares = 0.0
+        for row in range(starts[m], starts[m + 1]):
+            n[m] += weight[row]
+            squares += _squares(weight[row]) + (ties[row] if len(ties) else 0.0)
+        products = n[m] ** 2 - squares  # n (n − 1) where all tokens are whole
+        if n[m] > 1 and products > 1e-9 * n[m] ** 2:
+            c[m] = n[m] / products
+    return n, c
 
 
 @compiled(inline="always")
 def _squares(weight):
-    """Σ u² over the tokens of a row (or of each): what products with themselves would add."""
+    """Σ u² over the tokens of a row: what its products with themselves would add."""
     whole = np.floor(weight)
     return whole + (weight - whole) ** 2
 

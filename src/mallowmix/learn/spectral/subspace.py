@@ -91,15 +91,19 @@ def iterate_subspace(
         basis, image = np.hstack([basis, new]), np.hstack([image, apply(new)])
         passes += 1
         values, U = _leading(basis.T @ image, b)
-        vectors, A_vectors = basis @ U, image @ U
-        now = values[:rank]
-        converged = bool(np.all(np.abs(now - before) <= tol * max(abs(values[0]), 1e-300)))
-        before = now
+        vectors = basis @ U
+        moved = np.abs(values[:rank] - before)
+        before, largest = values[:rank], max(abs(values[0]), 1e-300)
+        if np.all(moved <= tol * largest):
+            return Subspace(values, vectors, passes, converged=True)
+        if passes >= max_passes:
+            return Subspace(values, vectors, passes, converged=False)
+        A_vectors = image @ U
         if basis.shape[1] + b > most:
             basis, image = vectors, A_vectors
-        new = _beyond(basis, A_vectors - vectors * values, abs(values[0]))
-        if converged or passes >= max_passes or new.shape[1] == 0:
-            return Subspace(values, vectors, passes, converged or new.shape[1] == 0)
+        new = _beyond(basis, A_vectors - vectors * values, largest)
+        if new.shape[1] == 0:  # the basis is an invariant subspace
+            return Subspace(values, vectors, passes, converged=True)
 
 
 def _leading(H: Array, b: int) -> tuple[Array, Array]:
