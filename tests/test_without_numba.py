@@ -1,14 +1,13 @@
 """What one command asks is computed without Numba where it is little, and is the same."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import mallowmix as mm
+from command_line import imports_of
 from mallowmix.engine import Block
 from mallowmix.infer import (
     collapsed_variational,
@@ -90,7 +89,7 @@ def test_weights_are_the_same(seed, limits, kernels_refused):
     with one_answer():
         plain = fold_in(block, model, weight, **options)
     assert plain[1] == expected[1]
-    within = 1e-10 if limits[1] != 1e-4 else 1e-3
+    within = 1e-10 if limits[1] != 1e-4 else 3e-4
     assert plain[0] == pytest.approx(expected[0], abs=within, rel=0)
     assert plain[0][-1] == pytest.approx(model.prior_mean)
 
@@ -135,7 +134,7 @@ def test_predictions_and_answers_left_out_are_the_same(seed, spread, kernels_ref
     for found, other in zip(plain, expected, strict=True):
         assert found == pytest.approx(other, abs=1e-9, rel=0)
     assert alone == pytest.approx(expected[0], abs=1e-9, rel=0)
-    assert left_out == pytest.approx(mixed, abs=1e-3, rel=0)  # as exact as the weights
+    assert left_out == pytest.approx(mixed, abs=3e-4, rel=0)  # as exact as the weights
 
 
 @pytest.mark.parametrize("vertex_share", [0.0, 0.5])
@@ -212,20 +211,10 @@ def test_a_question_imports_no_heavy_package_and_is_answered_alike(command, tmp_
     (tmp_path / "pairs.csv").write_text("first,second\ni0,i3\n")
     words = [command, str(tmp_path / "model.m4"), str(tmp_path / "votes.csv"), "--json"]
     words += ["--user", "ann"] if command == "rank" else ["--pairs", str(tmp_path / "pairs.csv")]
-    script = (
-        "import atexit, sys\n"
-        "from mallowmix.cli import main\n"
-        "heavy = 'numba llvmlite narwhals scipy sklearn plotly pandas polars xarray'.split()\n"
-        "found = lambda: [name for name in heavy if name in sys.modules]\n"
-        "atexit.register(lambda: print('heavy:', *found(), file=sys.stderr))\n"
-        f"sys.argv = ['mallowmix', *{words!r}]\n"
-        "main()\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stderr.split()[-1] == "heavy:"
-    answer = json.loads(done.stdout)
+    heavy = "numba llvmlite narwhals scipy sklearn plotly pandas polars xarray"
+    said, imported = imports_of(*words, of=heavy)
+    assert imported == []
+    answer = json.loads(said)
     if command == "rank":
         lines = mm.rank(model, rows)[0]
         assert [line["item"] for line in answer["ranking"]] == [line.item for line in lines]
