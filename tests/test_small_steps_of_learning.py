@@ -13,7 +13,7 @@ from mallowmix.engine import Block, ThreadEngine
 from mallowmix.learn.paper import novel_pairs
 from mallowmix.learn.paper.ddp import ddp
 from mallowmix.learn.paper.fast_anchor_words import furthest_rows
-from mallowmix.learn.spectral import estimator, fit_state, number_of_components, restarts, subspace
+from mallowmix.learn.spectral import estimator, fit_state, number_of_components, restarts
 from mallowmix.learn.spectral.corners import (
     _mean_winners,
     _spread_out,
@@ -123,9 +123,8 @@ def test_a_subspace_has_the_largest_eigenvalues_though_others_are_more_negative(
     )
 
 
-@pytest.mark.parametrize("most", [1, 10**6])
-def test_a_subspace_of_a_larger_matrix_and_of_a_bounded_basis(most, monkeypatch):
-    monkeypatch.setattr(subspace, "_MOST_NUMBERS", most)  # with 1 only three blocks are kept
+def test_a_subspace_of_a_larger_matrix():
+    """Of the basis three blocks are kept."""
     random = np.random.default_rng(5)
     values = np.r_[2.0, 1.5, 1.2, np.linspace(-1, 1, 57)]
     U = np.linalg.qr(random.normal(size=(60, 60)))[0]
@@ -139,7 +138,7 @@ def test_a_subspace_of_a_larger_matrix_and_of_a_bounded_basis(most, monkeypatch)
     found = iterate_subspace(apply, random.normal(size=(60, 4)), 3, max_passes=40, tol=1e-10)
     assert found.converged and found.values[:3] == pytest.approx([2, 1.5, 1.2], abs=1e-8)
     assert np.abs(np.diag(U[:, :3].T @ found.vectors[:, :3])) == pytest.approx(np.ones(3), abs=1e-4)
-    assert found.passes <= (30 if most == 1 else 20) and max(widths) == 4
+    assert found.passes <= 30 and max(widths) == 4
 
 
 def test_statistics_of_pairs():

@@ -1,7 +1,7 @@
 """What the kernels of a first fit take to compile: `python -m tools.compile_times [--kernels]`.
 
 Compiles into an empty cache for a plain `fit` of the dishes with its predictor, then for `weights`
-and `rank`, and prints the processor time of each, all threads together. `FIRST_FIT_SECONDS` in
+and `rank`, and prints the processor time of each, on one thread. `FIRST_FIT_SECONDS` in
 `mallowmix.cli.compile_note` is the first of them.
 """
 
@@ -48,11 +48,11 @@ def measure() -> Times:
     with watch(times):
         votes = mm.load_dishes().comparisons
         times.phase = "fit"
-        model = mm.fit(votes, 3)
+        model = mm.fit(votes, 3, n_jobs=1)  # a thread counts what another compiles meanwhile
         times.phase = "weights"
-        mm.weights(model, votes)
+        mm.weights(model, votes, n_jobs=1)
         times.phase = "rank"
-        mm.rank(model, votes)
+        mm.rank(model, votes, n_jobs=1)
     return times
 
 
