@@ -382,7 +382,7 @@ def test_tables_are_sums_of_logarithms_of_what_users_would_answer():
     theta = np.array([[0.3, 0.7], [0.999, 0.001], [0.5, 0.5]])
     beta = np.array([[0.5, 0.5], [0.8, 0.3], [0.2, 0.7], [0.5, 0.5]])
     old = np.full((2, 1, N_NODES), 4.0, np.float32)
-    found = tabulate(by_pair([block]), beta, theta, old, gain=0.25)
+    found = tabulate(by_pair([block]), beta, theta, old.copy(), gain=0.25)
     rows = [(0, True, 3.0), (0, False, 0.5), (1, True, 18.0), (2, False, 60.0)]
     for k in range(2):
         expected = np.zeros(N_NODES)
@@ -391,7 +391,7 @@ def test_tables_are_sums_of_logarithms_of_what_users_would_answer():
                 rest = theta[m, 1 - k] * beta[1 if lower_won else 2, 1 - k]
                 expected += w * np.log(rest + theta[m, k] * (NODES if lower_won else 1 - NODES))
         assert found[k, 0] == pytest.approx(4 + 0.25 * (expected - 4), rel=1e-4)
-    only = tabulate(by_pair([block]), beta, theta, old, which=[1])
+    only = tabulate(by_pair([block]), beta, theta, old.copy(), which=[1])
     assert only[0].tolist() == old[0].tolist() and only[1].tolist() != old[1].tolist()
 
 

@@ -86,7 +86,7 @@ def test_only_some_components_and_a_part_of_the_way():
     flat = np.ascontiguousarray(truth.beta().reshape(3, -1).T)
     pairs = by_pair(blocks_of(data)[0])
     part = tabulate(pairs, flat, theta, before, which=[2, 0], gain=0.25)
-    assert (before == -2).all()
+    assert part is before  # tables are large: they are written over
     np.testing.assert_allclose(part[[0, 2]], -1.5 + 0.25 * whole[[0, 2]], rtol=1e-5)
     assert (part[1] == -2).all()
 

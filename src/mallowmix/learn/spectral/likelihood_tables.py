@@ -205,7 +205,7 @@ def tabulate(
     theta : (M, K) array
         The weights of all users.
     tables : (K, P, nodes) array
-        The old tables.
+        The old tables; the new ones are written over them.
     which : iterable of int, optional
         Components whose tables change; all unless given.
     gain : float
@@ -216,7 +216,7 @@ def tabulate(
     Returns
     -------
     (K, P, nodes) array of float32
-        The new tables.
+        The same memory, with the new tables.
     """
     wanted = np.zeros(len(tables), np.bool_)
     wanted[slice(None) if which is None else list(which)] = True
@@ -228,13 +228,12 @@ def tabulate(
     lists = parallel_map(listed, range(0, len(narrow), _USERS_AT_ONCE), n_jobs)
     active, n_active = (np.concatenate(each) for each in zip(*lists, strict=True))
 
-    def part(block: PairRows) -> Tables:
-        new = tables[:, block.first : block.first + len(block.codes) // 2].copy()
+    def part(block: PairRows) -> None:
         rows = (block.codes, block.starts, block.user, block.weight)
-        _tabulate(*rows, beta, narrow, active, n_active, wanted, gain, NODES, new)
-        return new
+        _tabulate(*rows, beta, narrow, active, n_active, wanted, gain, NODES, block.first, tables)
 
-    return np.concatenate(parallel_map(part, pairs, n_jobs), axis=1)
+    parallel_map(part, pairs, n_jobs)
+    return tables
 
 
 def _active(
@@ -250,8 +249,10 @@ def _active(
 
 
 @compiled(fastmath=True)
-def _tabulate(codes, starts, user, weight, beta, theta, active, n_active, wanted, gain, nodes, out):
-    """Tabulate one block of pairs into `out`; the logarithm of a product replaces a sum of them."""
+def _tabulate(
+    codes, starts, user, weight, beta, theta, active, n_active, wanted, gain, nodes, first, out
+):
+    """Tabulate pairs from number `first` on; the logarithm of a product replaces a sum of them."""
     # Every factor is rest + slope · b, b the probability that the lower-numbered item wins; where
     # the other one won, base + θ (1 − b) is rewritten so. Factors are held until there are `_HELD`
     # of a component, then multiplied: a product is cheaper than logarithms.
@@ -285,8 +286,8 @@ def _tabulate(codes, starts, user, weight, beta, theta, active, n_active, wanted
                 if wanted[k]:
                     _multiply_up(rest[k, : held[k]], slope[k, : held[k]], nodes, table[k])
                     for c in range(len(nodes)):
-                        old = out[k, s // 2, c]
-                        out[k, s // 2, c] = old + gain * (table[k, c] - old)
+                        old = out[k, first + s // 2, c]
+                        out[k, first + s // 2, c] = old + gain * (table[k, c] - old)
             held[:], table[:] = 0, 0.0
 
 

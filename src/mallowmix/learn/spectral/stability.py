@@ -38,16 +38,17 @@ def half_distances(
     (K,) array
         A fraction for each component.
     """
-    K, Q = components.sigma.shape
     pairs, all_theta = by_pair(blocks, n_jobs=engine.n_jobs), np.concatenate(theta)
     beta = beta_table(components, least_beta.DIRECT_LIKELIHOOD)
     number = np.concatenate([block.first_user + np.arange(block.n_users) for block in blocks])
-    halves = []
+    tables = new_tables(*components.sigma.shape)
+    found = []
     for odd in (0, 1):
         # users without weights are left out
         of_half = np.where(number[:, None] % 2 == odd, all_theta, 0.0)
-        halves.append(tabulate(pairs, beta, of_half, new_tables(K, Q), n_jobs=engine.n_jobs))
-    return distances_between(np.concatenate(halves, axis=1), components, engine.n_jobs)
+        tabulate(pairs, beta, of_half, tables, n_jobs=engine.n_jobs)
+        found.append(search_components(tables, components, n_jobs=engine.n_jobs))
+    return _distances(found[0], found[1])
 
 
 def distances_between(halves: Array, components: MallowsComponents, n_jobs: int) -> Array:
@@ -62,11 +63,15 @@ def distances_between(halves: Array, components: MallowsComponents, n_jobs: int)
     n_jobs : int
         How many threads.
     """
-    found = [
-        search_components(half.astype(np.float32), components, n_jobs=n_jobs).sigma
+    one, other = (
+        search_components(half.astype(np.float32), components, n_jobs=n_jobs)
         for half in np.split(halves, 2, axis=1)
-    ]
-    return np.array([kendall(a, b) for a, b in zip(*found, strict=True)])
+    )
+    return _distances(one, other)
+
+
+def _distances(one: MallowsComponents, other: MallowsComponents) -> Array:
+    return np.array([kendall(a, b) for a, b in zip(one.sigma, other.sigma, strict=True)])
 
 
 def both_halves(halves: Array) -> Tables:
