@@ -41,7 +41,7 @@ def _block(users, n_items, weight=1.0, first_user=0):
 
 def _tables(block, beta, alpha, *, sweeps, caution=0.0):
     chain = swept_chain(block, beta, alpha, 20, KEY)
-    rest = {"sweeps": sweeps, "number": 1, "key": KEY, "caution": caution}
+    rest = {"sweeps": sweeps, "number": 1, "key": KEY, "caution": caution, "halves": True}
     return marginal_tables([block], beta, alpha, [chain], ThreadEngine(1), **rest)
 
 
@@ -116,7 +116,7 @@ def test_the_best_phi_of_the_tables_is_that_of_newton_steps_on_the_marginal_like
         chains = [swept_chain(block, beta, alpha, 20, KEY) for block in blocks]
         rest = {"sweeps": 60, "number": number, "key": KEY}
         tables = marginal_tables(blocks, beta, alpha, chains, engine, **rest)
-        components = with_best_phi(both_halves(tables), components)
+        components = with_best_phi(tables, components)
     newton = maximise_likelihood(truth, blocks, engine, steps=4)
     np.testing.assert_allclose(components.phi, newton.phi, atol=0.03)
 
@@ -226,8 +226,10 @@ def test_all_users_of_large_data_are_tabulated_by_the_same_likelihood():
     beta, key = beta_table(components, least_beta.DIRECT_LIKELIHOOD), as_key(5)
     chains = [swept_chain(block, beta, alpha, SWEEPS, key) for block in blocks]
     rest = {"sweeps": SWEEPS, "number": 0, "key": key}
-    whole = marginal_tables(blocks, beta, alpha, chains, engine, **rest)
+    whole = marginal_tables(blocks, beta, alpha, chains, engine, halves=True, **rest)
     np.testing.assert_allclose(by_shards, whole, atol=1e-3)
+    together = marginal_tables(blocks, beta, alpha, chains, engine, **rest)
+    np.testing.assert_allclose(both_halves(by_shards), together, atol=1e-3)
     drawn = tabulate_all_users(blocks, components, alpha, engine, seed=5)
     at = np.argmax(whole, axis=2, keepdims=True)  # drawn weights make it steeper at the maximum
     falls = [np.take_along_axis(table, at, axis=2) - table for table in (drawn, whole)]

@@ -225,5 +225,6 @@ def _marginal(
     total: Any = 0
     for block in blocks:
         chain = swept_chain(block, beta, alpha, SWEEPS, key)
-        total = total + tables_of_block(block, chain, beta, alpha, SWEEPS, 0, key, _CAUTION)
-    return total
+        draws = (SWEEPS, 0, key, _CAUTION, True)
+        total = total + tables_of_block(block, chain, beta, alpha, *draws)
+    return np.ascontiguousarray(total.transpose(1, 0, 2))

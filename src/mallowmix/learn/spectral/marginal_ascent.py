@@ -19,7 +19,7 @@ from mallowmix.learn.spectral.mallows_mstep import beta_table
 from mallowmix.learn.spectral.marginal_tables import marginal_tables
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, groups
 from mallowmix.learn.spectral.split_merge import halves_by_user
-from mallowmix.learn.spectral.stability import both_halves, distances_between
+from mallowmix.learn.spectral.stability import distances_between
 from mallowmix.model import least_beta
 from mallowmix.numerics.clustered_error import clustered_ratio
 from mallowmix.numerics.dirichlet import polya_from_histogram
@@ -135,7 +135,7 @@ def marginal_half_distances(
     """
     run = _new_ascent(found, blocks, engine, seed)
     beta = beta_table(found.components, least_beta.DIRECT_LIKELIHOOD)
-    halves = run.halves(beta, found.chains)
+    halves = run.tabulated(beta, found.chains, halves=True)
     return distances_between(halves, found.components, engine.n_jobs)
 
 
@@ -165,8 +165,9 @@ class _Ascent:
         (histogram, squares, n_users), chains = self.engine.reduce(
             gibbs_step, self.blocks, swept, chains
         )
-        new = both_halves(self.halves(beta, chains, caution))
-        self.tables = (self.tables + gain * (new - self.tables)).astype(np.float32)
+        new = self.tabulated(beta, chains, caution)
+        for table, of_component in zip(self.tables, new, strict=True):
+            table += gain * (of_component - table)
         self.histogram = self.histogram + gain * (histogram - self.histogram)
         n = groups(squares, n_users, len(alpha))
         which = range(self.number % n, len(alpha), n)
@@ -178,8 +179,10 @@ class _Ascent:
         self.found = MonteCarlo(found, alpha, chains, [*moved, n_moved])
         return gained
 
-    def halves(self, beta: Array, chains: list[Chain], caution: float = 0.0) -> Array:
-        """(K, 2P, nodes) tables of even users, then of odd ones."""
+    def tabulated(
+        self, beta: Array, chains: list[Chain], caution: float = 0.0, *, halves: bool = False
+    ) -> Array:
+        """As `marginal_tables`."""
         return marginal_tables(
             self.blocks,
             beta,
@@ -190,4 +193,5 @@ class _Ascent:
             number=self.number,
             key=self.key,
             caution=caution,
+            halves=halves,
         )

@@ -50,6 +50,7 @@ def marginal_tables(
     number: int,
     key: np.uint64,
     caution: float = 0.0,
+    halves: bool = False,
 ) -> Array:
     """Tabulate the marginal likelihood over all users.
 
@@ -73,14 +74,16 @@ def marginal_tables(
         Of the random numbers (`as_key`).
     caution : float
         How far ρ lies from r, 0, to 1.
+    halves : bool
+        Whether users of even and of odd number have tables of their own.
 
     Returns
     -------
-    (K, 2P, nodes) array
-        The users of even number first, then those of odd number, as in `large_data`.
+    (K, P, nodes) array, or (K, 2P, nodes)
+        Of halves, the users of even number first, then those of odd number, as in `large_data`.
     """
-    broadcast = (beta, alpha, sweeps, number, key, caution)
-    return engine.reduce(_step, blocks, broadcast, chains)[0].astype(np.float64)
+    broadcast = (beta, alpha, sweeps, number, key, caution, halves)
+    return engine.reduce(_step, blocks, broadcast, chains)[0].transpose(1, 0, 2)
 
 
 @reduce_step("tabulate the marginal likelihood")
@@ -97,8 +100,9 @@ def tables_of_block(
     number: int,
     key: np.uint64,
     caution: float,
+    halves: bool,
 ) -> NDArray[np.float32]:
-    """The tables of a block's users, as `marginal_tables`; sums over blocks are to be float64.
+    """The tables of a block's users; sums over blocks are to be float64.
 
     Parameters
     ----------
@@ -106,15 +110,20 @@ def tables_of_block(
         The users.
     chain : Chain
         Of the block.
-    beta, alpha, sweeps, number, key, caution
+    beta, alpha, sweeps, number, key, caution, halves
         As in `marginal_tables`.
+
+    Returns
+    -------
+    (P, K, nodes) array, or (2P, K, nodes)
+        A pair's rows lie together: those of all components change at a time.
     """
     P = block.n_items * (block.n_items - 1) // 2
-    table = np.zeros((2 * P, len(alpha), N_NODES), np.float32)  # a user's rows lie together
+    table = np.zeros((2 * P if halves else P, len(alpha), N_NODES), np.float32)
     rows = (block.starts, block.pair, block.weight, block.user_weight, _slots(block.n_items))
     draws = (chain.z.copy(), sweeps, number, key, block.first_user)
-    _add_users(*rows, beta, alpha, *draws, caution, NODES, table)
-    return np.ascontiguousarray(table.transpose(1, 0, 2))
+    _add_users(*rows, beta, alpha, *draws, caution, NODES, P if halves else 0, table)
+    return table
 
 
 def _slots(n_items: int) -> NDArray[np.int32]:
@@ -142,10 +151,11 @@ def _add_users(
     first_user,
     caution,
     nodes,
+    odd_from,
     table,
 ):
-    """Add the comparisons of a block's users to the table of users of even or of odd number."""
-    K, P, first = len(alpha), len(table) // 2, 0
+    """Add the comparisons of a block's users; of those of odd number from a row of the table on."""
+    K, first = len(alpha), 0
     n, p, r = np.empty(K), np.empty(K), zero_rows(longest_run(starts), K)
     for m in range(len(starts) - 1):
         state = user_stream(key, first_user + m, _STEP, number)
@@ -156,7 +166,7 @@ def _add_users(
             n[k] = alpha[k]
         count_tokens(w, 1.0, own, n)
         _responsibilities(codes, w, beta, sweeps, own, n, p, state, r)
-        half = P * ((first_user + m) % 2)
+        half = odd_from * ((first_user + m) % 2)
         for row in range(len(codes)):
             s, b = slot[codes[row]], beta[codes[row]]
             lower_won = s >= 0

@@ -64,7 +64,7 @@ def distances_between(halves: Array, components: MallowsComponents, n_jobs: int)
         How many threads.
     """
     one, other = (
-        search_components(half.astype(np.float32), components, n_jobs=n_jobs)
+        search_components(half.astype(np.float32, order="C"), components, n_jobs=n_jobs)
         for half in np.split(halves, 2, axis=1)
     )
     return _distances(one, other)
