@@ -49,8 +49,8 @@ _MOST = 40  # components, of the numbers that are tried without being asked for
 _FEW_NUMBERS = 6  # about how many numbers are tried, for the progress
 _TYPICAL = 3.0  # median users, for which the most active may count: their few do not decide
 _ONE_EACH = (
-    "cannot tell: nobody made two comparisons, and only what the same person says twice shows "
-    "that tastes differ."
+    "cannot tell: nobody made two comparisons, and only several by the same person show whether "
+    "people have different rankings."
 )
 LIKELIHOOD_GRID = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
 
