@@ -83,7 +83,8 @@ def marginal_tables(
         Of halves, the users of even number first, then those of odd number, as in `large_data`.
     """
     broadcast = (beta, alpha, sweeps, number, key, caution, halves)
-    return engine.reduce(_step, blocks, broadcast, chains)[0].transpose(1, 0, 2)
+    total = engine.reduce(_step, blocks, broadcast, chains)[0].astype(np.float64, copy=False)
+    return total.transpose(1, 0, 2)
 
 
 @reduce_step("tabulate the marginal likelihood")
