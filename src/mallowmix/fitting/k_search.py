@@ -29,7 +29,12 @@ from mallowmix.fitting.k_rules import (
     recommend,
     within_one_error,
 )
-from mallowmix.fitting.k_users import ChoiceFold, TestSplit, make_choice_folds, users_for_choice
+from mallowmix.fitting.k_users import (
+    ChoiceFold,
+    HeldOutSplit,
+    make_choice_folds,
+    users_for_choice,
+)
 from mallowmix.fitting.new_users import N_FOLDS
 from mallowmix.infer.heldout.scored_on import Questions, ScoredOn, ScoredPeople, hard_questions
 from mallowmix.infer.pooled_prediction import mixed_membership_probabilities
@@ -206,7 +211,7 @@ def _tempered(counts: Array) -> Array:
     return np.minimum(1.0, most / np.maximum(counts, 1e-300))
 
 
-def _probabilities(model: FittedModel, split: TestSplit, likelihood_weight: float) -> Array:
+def _probabilities(model: FittedModel, split: HeldOutSplit, likelihood_weight: float) -> Array:
     prepared = prepare_components(model.m4, Calibration(likelihood_weight=likelihood_weight))
     return mixed_membership_probabilities(split.given, prepared, split.held_out)
 

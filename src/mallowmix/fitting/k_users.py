@@ -27,7 +27,7 @@ _PER_USER, _HELD_OUT_PER_USER = 150, 75
 _ENOUGH_FOR_ONE_SPLIT, _MOST_SPLITS = 20_000, 4
 
 
-class TestSplit(NamedTuple):
+class HeldOutSplit(NamedTuple):
     """One split of the comparisons of a fold's test users.
 
     Attributes
@@ -54,13 +54,13 @@ class ChoiceFold(NamedTuple):
         Of the users to learn from.
     test : (n,) array of int
         The numbers of the users who are predicted.
-    splits : tuple of TestSplit
+    splits : tuple of HeldOutSplit
         Of their comparisons: several, drawn independently, where there are few.
     """
 
     train: Comparisons
     test: NDArray[np.int64]
-    splits: tuple[TestSplit, ...]
+    splits: tuple[HeldOutSplit, ...]
 
 
 def users_for_choice(
@@ -128,7 +128,7 @@ def _trial(
 
 def _split(
     test: Comparisons, questions: tuple[HeldOutBy, float], most: int | None, seed: int
-) -> TestSplit:
+) -> HeldOutSplit:
     given, held_out = split_comparisons(test, *questions, seed)
     if most is not None:
         given = limit_rows(given, most, Step.THIN_GIVEN, seed)
@@ -138,4 +138,4 @@ def _split(
         given.user_weight,
     )  # fmt: skip
     queries = Queries(held_out.starts(), held_out.pair.astype(np.int64))
-    return TestSplit(block, queries, held_out.weight)
+    return HeldOutSplit(block, queries, held_out.weight)
