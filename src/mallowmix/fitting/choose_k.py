@@ -62,9 +62,9 @@ def choose_k(
     The components of each number, without utilities or other members of the predictor, predict
     what is held out of users whom they were not learnt from: pairs of two items that the user was
     not seen to compare, or, of votes, pairs with one such item; of few comparisons several such
-    splits count together. Recommended is the smallest number
-    whose difference to the best, paired by user, is within one standard error (or below .0005 per
-    comparison). Nobody counts for more than three typical users.
+    splits count together. Recommended is the smallest number whose difference to the best, paired
+    by user, is within one standard error (or below .0005 per comparison). Nobody counts for more
+    than three typical users.
 
     Examples
     --------
