@@ -97,8 +97,11 @@ def test_diagnose_report_and_heldout_agree_to_the_digit(model, votes):
 
 
 @pytest.mark.slow
-def test_choose_k_asks_new_people_the_same_questions(votes):
-    """One ranking has no likelihood weight to choose: its score is that of `diagnose`."""
+def test_choose_k_asks_new_people_the_same_questions(votes, monkeypatch):
+    """One ranking has no likelihood weight to choose: its score is that of `diagnose`, which splits
+    the comparisons of new people once.
+    """
+    monkeypatch.setattr("mallowmix.fitting.k_users._MOST_SPLITS", 1)
     found = against_one(mm.fit(votes, 1, predictor=False), votes, seed=2)
     choice = mm.choose_k(votes, [1], refine="full", seed=2)
     assert choice.table[0].log_likelihood_per_comparison == pytest.approx(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from mallowmix.data.comparisons import Comparisons
@@ -107,7 +108,7 @@ def search_k(
             False,
             (),
         )
-    if np.bincount(users.user, users.weight).max() <= 1:
+    if not _several_comparisons(users).any():
         return Choice(None, _ONE_EACH, False, ())
     if n_folds > users.n_users:
         expected = f"at most the number of people, {users.n_users}"
@@ -127,6 +128,14 @@ def search_k(
     best = best_of(found)
     table = tuple(_row(row, best) for row in found if row.k in asked)
     return Choice(k, reason, certain, table, ScoredOn(ScoredPeople.NEW, Questions(questions[0])))
+
+
+def _several_comparisons(users: Comparisons) -> NDArray[np.bool_]:
+    """(M,) whether each user compared several pairs, or one pair several times; a tie is once."""
+    low, high = np.minimum(users.winner, users.loser), np.maximum(users.winner, users.loser)
+    pairs = np.unique(np.column_stack([users.user, low, high]), axis=0)
+    n_pairs = np.bincount(pairs[:, 0], minlength=users.n_users)
+    return (n_pairs > 1) | (np.bincount(users.user, users.weight, users.n_users) > 1)
 
 
 @dataclass
