@@ -145,7 +145,8 @@ def test_a_subspace_that_has_not_converged_is_noted_where_nothing_follows(
         return found(*given, **named)._replace(converged=converged)
 
     monkeypatch.setattr(estimator, "leading_subspace", made)
-    estimator._initialise(state, state, 2, "spa", both=both)
+    first, other = estimator._initialise(state, state, 2, "spa", both=both)
+    assert first.name == "pairs" and other().name == "people"
     assert len(state.notes) == (not converged and not both)
 
 

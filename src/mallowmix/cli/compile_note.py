@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
-# of processor time for all kernels of a first `fit`, on a busy machine (an idle one needs less);
+# of processor time for all kernels of a first `fit`, on one thread (a faster machine needs less);
 # measured by `python -m tools.compile_times`
 FIRST_FIT_SECONDS = 47
 NOTE = (

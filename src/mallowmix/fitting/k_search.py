@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from mallowmix.data.comparisons import Comparisons
@@ -108,7 +107,7 @@ def search_k(
             False,
             (),
         )
-    if not _several_comparisons(users).any():
+    if not _anybody_made_two(users):
         return Choice(None, _ONE_EACH, False, ())
     if n_folds > users.n_users:
         expected = f"at most the number of people, {users.n_users}"
@@ -130,12 +129,14 @@ def search_k(
     return Choice(k, reason, certain, table, ScoredOn(ScoredPeople.NEW, Questions(questions[0])))
 
 
-def _several_comparisons(users: Comparisons) -> NDArray[np.bool_]:
-    """(M,) whether each user compared several pairs, or one pair several times; a tie is once."""
+def _anybody_made_two(users: Comparisons) -> bool:
+    """Whether anybody compared two pairs, or one pair twice; a tie, half for either, is once."""
+    Q = users.n_items
     low, high = np.minimum(users.winner, users.loser), np.maximum(users.winner, users.loser)
-    pairs = np.unique(np.column_stack([users.user, low, high]), axis=0)
-    n_pairs = np.bincount(pairs[:, 0], minlength=users.n_users)
-    return (n_pairs > 1) | (np.bincount(users.user, users.weight, users.n_users) > 1)
+    pairs = np.unique(users.user.astype(np.int64) * Q**2 + low.astype(np.int64) * Q + high)
+    return bool(
+        (np.diff(pairs // Q**2) == 0).any() or np.bincount(users.user, users.weight).max() > 1
+    )
 
 
 @dataclass

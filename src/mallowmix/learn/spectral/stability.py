@@ -48,7 +48,7 @@ def half_distances(
         of_half = np.where(number[:, None] % 2 == odd, all_theta, 0.0)
         tabulate(pairs, beta, of_half, tables, n_jobs=engine.n_jobs)
         found.append(search_components(tables, components, n_jobs=engine.n_jobs))
-    return _distances(found[0], found[1])
+    return _distances(*found)
 
 
 def distances_between(halves: Array, components: MallowsComponents, n_jobs: int) -> Array:
