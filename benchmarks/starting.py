@@ -37,10 +37,12 @@ def cost(words: tuple[str, ...], folder: Path) -> dict[str, float]:
     """Processor seconds and peak memory of a command in a process of its own; the least of some."""
     runs = []
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    variables = {**os.environ, "PYTHONPATH": path}
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # or each run would parse the package again
     for _ in range(REPEATS + 1):  # the first may compile
         launched = subprocess.run(
             [sys.executable, "-I", "-S", "-c", _LAUNCHER, "-m", "mallowmix", *words],
-            cwd=folder, env={**os.environ, "PYTHONPATH": path},
+            cwd=folder, env=variables,
             stdout=subprocess.PIPE, text=True, check=True,
         )  # fmt: skip
         code, seconds, size = launched.stdout.split()

@@ -105,7 +105,7 @@ def test_showing_a_model_imports_no_heavy_package(command, tmp_path):
     """Each of these takes longer to import than all that the command does."""
     model = mm.M4.from_orders([["a", "b", "c"], ["c", "b", "a"]], phi=0.3)
     mm.save(model, tmp_path / "model.m4")
-    heavy = "numba llvmlite pyarrow narwhals scipy sklearn plotly pandas polars xarray"
+    heavy = "pydantic numba llvmlite pyarrow narwhals scipy sklearn plotly pandas polars xarray"
     assert command_line.imports_of(command, tmp_path / "model.m4", of=heavy)[1] == []
 
 

@@ -211,7 +211,7 @@ def test_a_question_imports_no_heavy_package_and_is_answered_alike(command, tmp_
     (tmp_path / "pairs.csv").write_text("first,second\ni0,i3\n")
     words = [command, str(tmp_path / "model.m4"), str(tmp_path / "votes.csv"), "--json"]
     words += ["--user", "ann"] if command == "rank" else ["--pairs", str(tmp_path / "pairs.csv")]
-    heavy = "numba llvmlite narwhals scipy sklearn plotly pandas polars xarray"
+    heavy = "pydantic numba llvmlite narwhals scipy sklearn plotly pandas polars xarray"
     said, imported = imports_of(*words, of=heavy)
     assert imported == []
     answer = json.loads(said)

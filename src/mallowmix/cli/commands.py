@@ -31,6 +31,7 @@ from mallowmix.cli.leaderboard import leaderboard_command
 from mallowmix.cli.memory_limit import refuse_low_limit
 from mallowmix.cli.name import name_command
 from mallowmix.cli.next_pair import next_pair_command
+from mallowmix.cli.plain_values import convert_plainly
 from mallowmix.cli.plot import plot_command
 from mallowmix.cli.predict import predict_command
 from mallowmix.cli.rank import rank_command
@@ -94,18 +95,25 @@ _GROUPS: dict[str, dict[str, Callable[..., None]]] = {  # in the order of the he
 }
 
 
+def _help_switch(option: Any) -> Any:
+    """`--help`, off unless given: for None, typer would import pydantic, which is slow."""
+    if option is None:
+        return None
+    option.default = False
+    return kind_in_words(option)
+
+
 class Command(TyperCommand):
     """A command, in whose names errors and warnings are written."""
 
     def __init__(self, *values: Any, **options: Any) -> None:
         super().__init__(*values, **options)
         for param in self.params:
-            kind_in_words(param)
+            kind_in_words(convert_plainly(param))
 
     def get_help_option(self, ctx: Any) -> Any:
-        """A switch, whose kind of value needs no word."""
-        option = super().get_help_option(ctx)
-        return option if option is None else kind_in_words(option)
+        """A switch, described and converted as all others."""
+        return _help_switch(super().get_help_option(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         """Run it."""
@@ -121,15 +129,11 @@ class Group(TyperGroup):
     def __init__(self, *values: Any, **options: Any) -> None:
         super().__init__(*values, **options)
         for param in self.params:
-            kind_in_words(param)
+            kind_in_words(convert_plainly(param))
 
     def get_help_option(self, ctx: Any) -> Any:
-        """Set the default to False: for None, typer would first import pydantic, which is slow."""
-        option = super().get_help_option(ctx)
-        if option is not None:
-            option.default = False
-            kind_in_words(option)
-        return option
+        """A switch, described and converted as all others."""
+        return _help_switch(super().get_help_option(ctx))
 
     def main(
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **_: Any
