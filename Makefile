@@ -83,7 +83,8 @@ dist: .venv/released  ## build wheel and sdist into dist, check them, and try th
 shape: venv  ## the shape of the code in numbers, beside those of the first version
 	$(BIN)/python -m tools.shape
 
-claims: venv  ## numbers in README and docs against result files; STRICT=1 fails on anything stale or without a source
+claims: venv  ## numbers in README and docs against result files; STRICT=1 fails on anything stale or without a source; RERUN=1 DATA=DIR runs cheap rows first
+	$(if $(RERUN),-$(BIN)/python -m tools.cheap_rows --n-jobs 2 $(if $(DATA),--data $(DATA)))
 	$(BIN)/python -m tools.claims $(if $(STRICT),--strict)
 
 PAPER = $(if $(HOURS),--hours $(HOURS)) $(if $(N_JOBS),--n-jobs $(N_JOBS)) $(EXPERIMENTS:%=--experiment %)

@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 from mallowmix.errors import MallowmixWarning
 from mallowmix.paper.provenance import run_record
 
-RESULTS = Path(__file__).parent / "results"
+# where result files go unless a command is told otherwise
+RESULTS = Path(os.environ.get("MALLOWMIX_RESULTS") or Path(__file__).parent / "results")
 PACKAGES = ("mallowmix", "numpy", "scipy", "numba", "scikit-learn", "tomotopy", "gensim")
 Result = TypeVar("Result")
 Tell = Callable[[str], None]

@@ -10,13 +10,13 @@ and `python -m tools.claims --write` fills it in. Other numbers have an entry `[
 docs/claims.toml, which names the file, test or program that holds them (tools/sources.py); a number
 that its source does not hold differs too. Listed are also result files without a record of
 where they come from, those that were made by other code than today's, and numbers without a
-source. A number that is no result (of the paper, of a definition) stands between `<!--given-->`
-and `<!--/given-->`. With STRICT=1, or `--strict`, each of these is a failure; without, only a
-number that differs from its file is.
+source. A file of other code of which a cheap row was run again with today's, and agreed
+(tools/cheap_rows.py), is not listed; one whose row disagrees is. A number that is no result
+(of the paper, of a definition) stands between `<!--given-->` and `<!--/given-->`. With STRICT=1, or
+`--strict`, each of these is a failure; without, only a number or a row that differs is.
 """
 
 import argparse
-import json
 import os
 import re
 import sys
@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mallowmix.paper.provenance import changed_modules
+from tools.cheap_rows import KEPT, checked, disagreeing, records_of
 from tools.result_values import lookup, results
 from tools.sources import read_sources, unbacked_numbers, wrong_entries
 
@@ -61,7 +62,7 @@ def main() -> int:
     return int(bool(found) if given.strict else any(kinds[kind] for kind in FAILURES))
 
 
-FAILURES = ("differs", "unknown")
+FAILURES = ("differs", "unknown", "disagrees")
 KINDS = (*FAILURES, "no record", "stale", "dirty", "no source")
 
 
@@ -122,15 +123,18 @@ def unsourced_numbers(
 def result_findings(root: Path) -> Iterator[Finding]:
     """Result files without a record, made by other code, or from a tree with changes."""
     folder = root / "benchmarks" / "results"
+    for what in disagreeing(root):
+        yield Finding("disagrees", "tools/cheap_rows.toml", what)
     for file in sorted(folder.glob("*.json")) + sorted(folder.glob("*.csv")):
-        if file.name.endswith(".runs.json"):
+        if file.name.endswith(".runs.json") or file.name == KEPT:
             continue
-        where, records = file.relative_to(root).as_posix(), _records(file)
+        where, records = file.relative_to(root).as_posix(), records_of(file)
         if not records:
             yield Finding("no record", where, "of where it comes from")
+        known = checked(file.name, root)
         for record in records:
             changed = changed_modules(record["modules"], root)
-            if changed:
+            if changed and not known:
                 some = ", ".join(changed[:3]) + (" …" if len(changed) > 3 else "")
                 yield Finding("stale", where, f"{len(changed)} modules have changed: {some}")
             if not record["clean"]:
@@ -166,15 +170,6 @@ def _tables(text: str) -> list[str]:
     if not found:
         raise ValueError("there is no table")
     return found
-
-
-def _records(file: Path) -> list[dict[str, Any]]:
-    """Of a JSON file its own, of a CSV file those beside it."""
-    if file.suffix == ".csv":
-        beside = file.with_suffix(".runs.json")
-        return json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else []
-    found = json.loads(file.read_text(encoding="utf-8"))
-    return [found["record"]] if isinstance(found, dict) and "record" in found else []
 
 
 def _pages(root: Path) -> list[Path]:

@@ -25,7 +25,7 @@ def results(root: Path, name: str) -> Path:
 
 def lookup(file: Path, claim: Row) -> float:
     """One number of a file: a column of the one row that fits, or a path into JSON."""
-    found = _at_path(file, claim.get("path", "rows")) if file.suffix == ".json" else _rows(file)
+    found = json_part(file, claim.get("path", "rows")) if file.suffix == ".json" else _rows(file)
     if not isinstance(found, list):
         return float(found)
     fits = _fitting(found, claim["where"])
@@ -91,9 +91,9 @@ def _part(file: Path, entry: Row) -> Any:
     if file.suffix == ".csv":
         found = _rows(file)
     elif isinstance(paths, list):
-        found = [_at_path(file, path) for path in paths]
+        found = [json_part(file, path) for path in paths]
     else:
-        found = _at_path(file, paths)
+        found = json_part(file, paths)
     if "where" in entry:
         rows = found["rows"] if isinstance(found, dict) else found
         found = _fitting(rows, entry["where"])
@@ -103,7 +103,7 @@ def _part(file: Path, entry: Row) -> Any:
     return found
 
 
-def _at_path(file: Path, path: str) -> Any:
+def json_part(file: Path, path: str) -> Any:
     """What a path of keys and indices leads to; a key may hold points: the longest one is taken."""
     found, steps = json.loads(file.read_text(encoding="utf-8")), path.split(".") if path else []
     while steps:

@@ -22,10 +22,11 @@ import mallowmix
 PROJECTS = ("mallowmix", "benchmarks")
 # every command is imported with the command line; one of them ran, and has a record of its options
 _OTHER_COMMANDS, _OWN_COMMAND = "mallowmix.cli", "mallowmix.cli.reproduce"
-# what runs no experiment: it hands the words of a command line on, keeps records, or writes a page
+# what runs no experiment: it hands the words of a command line on, keeps records, writes a page, or
+# says what is wrong
 _NO_NUMBERS = ("mallowmix.__main__", "mallowmix.cli.reproduce", "mallowmix.paper.provenance")
 _NO_NUMBERS += ("mallowmix.paper.recorded_rows", "mallowmix.paper.result_log")
-_NO_NUMBERS += ("mallowmix.paper.row_selection",)
+_NO_NUMBERS += ("mallowmix.paper.row_selection", "mallowmix.errors", "benchmarks.record")
 _NO_NUMBERS += ("benchmarks.page", "benchmarks.page_tables", "benchmarks.scale_page")
 _PACKAGES = ("mallowmix", "numpy", "scipy", "numba", "pyarrow")
 # what decides a result: not what a run writes
@@ -127,11 +128,21 @@ def changed_modules(modules: Mapping[str, str], root: Path) -> list[str]:
     root : Path
         The repository.
     """
-    return [
-        name
-        for name, digest in modules.items()
-        if name not in _NO_NUMBERS and _hash_today(name, root) != digest
-    ]
+    today = hashes_today(modules, root)
+    return [name for name in today if today[name] != modules[name]]
+
+
+def hashes_today(names: Iterable[str], root: Path) -> dict[str, str | None]:
+    """The hash of each module that decides a number, in this repository; None for one that is gone.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The names of modules, as in a record; those that decide no number are left out.
+    root : Path
+        The repository.
+    """
+    return {name: _hash_today(name, root) for name in names if name not in _NO_NUMBERS}
 
 
 def _hash_today(name: str, root: Path) -> str | None:
