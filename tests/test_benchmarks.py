@@ -23,7 +23,6 @@ from benchmarks import (
     growth,
     many_cores,
     many_people,
-    new_people,
     page,
     page_tables,
     peers,
@@ -540,27 +539,6 @@ def test_studies_that_run_alone_are_listed():
 
 
 # ---- real people ----
-
-
-def test_a_rival_is_scored_on_the_rows_asked():
-    """A coin loses log 2 on everything; who is asked nothing has no loss."""
-    votes = draw(TINY, 30)
-    train, told, asked = new_people.split(votes, 0, rated=False)
-    found = new_people.rival_losses("coin", train, told, asked, 2)
-    assert (np.isnan(found) == (np.bincount(asked.user, minlength=asked.n_users) == 0)).all()
-    assert np.allclose(found[~np.isnan(found)], np.log(2))
-
-
-def test_a_person_in_several_splits_counts_once():
-    """The same two people in four splits tell no more than in one; eight people do."""
-    ours, theirs = {"calibrated": [0.0, 0.0]}, [1.0, 2.0]
-    same = [ours | {"people": ["a", "b"]} for _ in range(4)]
-    others = [ours | {"people": [f"a{n}", f"b{n}"]} for n in range(4)]
-    once = new_people.gain_over([theirs], same[:1])
-    assert once == (1.5, pytest.approx([1.5 - 1.96 * np.sqrt(1 / 8), 1.5 + 1.96 * np.sqrt(1 / 8)]))
-    assert new_people.gain_over([theirs] * 4, same)[1] == pytest.approx(once[1])
-    low, high = new_people.gain_over([theirs] * 4, others)[1]
-    assert high - low == pytest.approx((once[1][1] - once[1][0]) / 2)
 
 
 def test_either_held_out_asks_all_but_what_is_told():

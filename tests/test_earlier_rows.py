@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-import mallowmix as mm
-from benchmarks import hard_cases, new_people, real_data
+from benchmarks import hard_cases, real_data
 from benchmarks.earlier_rows import earlier
 from mallowmix.paper.provenance import changed_modules, code_hash
 from tools.result_values import values_of
@@ -109,23 +108,3 @@ def test_films_leave_a_record_and_go_on(tmp_path, monkeypatch):
         found = recorded(tmp_path, "real_data", [0])
     assert measured == [first, second, second]
     assert [row["method"] for row in found["rows"]] == [first, second]
-
-
-def test_new_people_leave_a_record_and_go_on(tmp_path, monkeypatch):
-    """Splits that are there are not measured again."""
-    seeds = []
-
-    def measure(votes, K, n_fits, seed, rated, components):
-        seeds.append((K, seed))
-        names = ("one ranking", "one fit", "several fits", "calibrated")
-        return {"seed": seed, "people": ["a", "b"]} | {name: [0.5, 0.5 + seed] for name in names}
-
-    votes = mm.Comparisons.from_arrays(["a"], ["x"], ["y"])
-    monkeypatch.setattr(new_people, "measure", measure)
-    monkeypatch.setattr(new_people, "llmfao", lambda path: votes)
-    for n in (1, 2):
-        new_people.main(["--llmfao", "votes.csv", "--seeds", str(n), "--out", str(tmp_path)])
-        found = recorded(tmp_path, "new_people", list(range(n)))
-    assert seeds == [(2, 0), (3, 0), (2, 1), (3, 1)]
-    assert set(found) == {"record", *(f"llmfao, K={K}, mallows, 8 fits" for K in (2, 3))}
-    assert found["llmfao, K=2, mallows, 8 fits"]["one ranking"] == pytest.approx(0.75)
