@@ -184,9 +184,16 @@ def _found(truth, votes):
     return blocks, MonteCarlo(components, alpha, chains, [3])
 
 
+def _with_first_two_swapped(found):
+    sigma = found.components.sigma.copy()
+    sigma[0, :2] = sigma[0, 1::-1]
+    return found._replace(components=found.components._replace(sigma=sigma))
+
+
 def test_the_ascent_shows_progress_and_keeps_what_predicts_clearly_better(monkeypatch):
     truth = planted(8, 2, 0.3, 0.3, seed=3)
     blocks, found = _found(truth, truth.sample(400, 10, seed=4).comparisons)
+    found = _with_first_two_swapped(found)
     shown = []
     run = {"seed": 1, "progress": lambda *told: shown.append(told)}
     new = ascend_marginal(blocks, found, ThreadEngine(2), **run)
@@ -201,6 +208,17 @@ def test_the_ascent_shows_progress_and_keeps_what_predicts_clearly_better(monkey
 
     monkeypatch.setattr(marginal_ascent, "search_with_gain", wrong)
     assert ascend_marginal(blocks, found, ThreadEngine(2), seed=1) is found
+
+
+def test_where_nothing_moves_one_cycle_is_enough():
+    truth = planted(6, 2, 0.3, 0.3, seed=3)
+    blocks, found = _found(truth, truth.sample(4000, 20, seed=4).comparisons)
+    shown = []
+    run = {"seed": 1, "progress": lambda *told: shown.append(told)}
+    assert ascend_marginal(blocks, found, ThreadEngine(2), **run) is found
+    assert [done for _, done, _ in shown] == [1]
+    new = ascend_marginal(blocks, _with_first_two_swapped(found), ThreadEngine(2), seed=1)
+    assert (new.components.sigma == truth.sigma).all() and len(new.moved) > 2
 
 
 def test_halves_of_people_who_say_little_move_noise_further_than_drawn_weights_would():

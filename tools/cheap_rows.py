@@ -58,6 +58,7 @@ class Rerun(NamedTuple):
     file: str
     code: str
     numbers: tuple[Number, ...]
+    new_modules: tuple[str, ...] = ()  # which it imports, and the run that made the file did not
 
     @property
     def agrees(self) -> bool:
@@ -117,7 +118,9 @@ def run_again(name: str, entry: Row, root: Path, data: Path | None) -> Rerun:
         if done.returncode or not made.exists():
             print(done.stderr[-2000:], file=sys.stderr)
             return Rerun(name, code, (Number(entry["command"], 0.0, math.nan, 0.0),))
-        return Rerun(name, code, tuple(compared(results(root, name), made, entry)))
+        new = tuple(sorted(_modules(made) - _modules(results(root, name))))
+        numbers = tuple(compared(results(root, name), made, entry))
+        return Rerun(name, code_today(name, root, new), numbers, new)
 
 
 def compared(stands: Path, made: Path, entry: Row) -> Iterable[Number]:
@@ -138,7 +141,7 @@ def compared(stands: Path, made: Path, entry: Row) -> Iterable[Number]:
 def checked(name: str, root: Path) -> bool:
     """Whether a cheap row of a file was run with today's code, and agrees with it."""
     kept = _kept(root).get(name)
-    return bool(kept) and kept["agrees"] and kept["code"] == code_today(name, root)
+    return bool(kept) and kept["agrees"] and _is_of_today(name, kept, root)
 
 
 def disagreeing(root: Path) -> list[str]:
@@ -146,17 +149,33 @@ def disagreeing(root: Path) -> list[str]:
     return [
         f"{name}: {kept['found']}"
         for name, kept in _kept(root).items()
-        if not kept["agrees"] and kept["code"] == code_today(name, root)
+        if not kept["agrees"] and _is_of_today(name, kept, root)
     ]
 
 
-def code_today(name: str, root: Path) -> str:
-    """Eight hexadecimal digits of the code of today, of all modules that a file was made by."""
-    names = sorted(
-        {each for record in records_of(results(root, name)) for each in record["modules"]}
-    )
+def _is_of_today(name: str, kept: Row, root: Path) -> bool:
+    return kept["code"] == code_today(name, root, kept["new_modules"])
+
+
+def code_today(name: str, root: Path, new_modules: Iterable[str] = ()) -> str:
+    """Eight hexadecimal digits of the code of today, of all modules that a file was made by.
+
+    Parameters
+    ----------
+    name : str
+        The result file.
+    root : Path
+        The repository.
+    new_modules : iterable of str
+        Others, which a run imports today.
+    """
+    names = sorted(_modules(results(root, name)) | set(new_modules))
     text = json.dumps(hashes_today(names, root), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _modules(file: Path) -> set[str]:
+    return {name for record in records_of(file) for name in record["modules"]}
 
 
 def records_of(file: Path) -> list[dict[str, Any]]:
@@ -178,6 +197,7 @@ def keep(rerun: Rerun, root: Path) -> None:
             "command": entries_of(root)[rerun.file]["command"],
             "numbers": len(rerun.numbers),
             "found": said(rerun),
+            "new_modules": list(rerun.new_modules),
         }
     }
     text = json.dumps(dict(sorted(kept.items())), indent=1, ensure_ascii=False)

@@ -5,6 +5,7 @@ comparisons a user they hardly are: weights that were drawn by the present ranki
 and an item moves only if its new position is better by far. Cycles here tabulate the marginal
 likelihood instead (`learn.spectral.marginal_tables`), until one gains little more than the noise of
 its tables. The outcome is kept unless halves of users' comparisons predict each other worse by it.
+Where the first cycle moves nothing, as with many users, what was found is at the maximum already.
 """
 
 from dataclasses import dataclass
@@ -71,6 +72,8 @@ def ascend_marginal(
     for cycle in range(_MOST_CYCLES):
         before, gained = gained, run.cycle(_CAUTION)
         _show(progress, cycle + 1)
+        if run.stood_still():
+            return found
         if gained <= _LEAST_GAIN * positions or _NO_LESS * before < gained < _NEAR * positions:
             _end(run, progress)
             break
@@ -155,6 +158,12 @@ class _Ascent:
     tables: Tables
     histogram: Array | float = 0.0  # of tokens, as in `polya_from_histogram`
     number: int = 0  # of the cycle
+    still: int = 0  # cycles that moved no item
+    n_groups: int = 1  # in which components were moved in the last cycle
+
+    def stood_still(self) -> bool:
+        """Whether every component was searched, and no item of any has moved."""
+        return self.number == self.still >= self.n_groups
 
     def cycle(self, caution: float, gain: float = 1.0) -> float:
         """Move every component, or those of a group; by how much the likelihood rose, in nats."""
@@ -169,12 +178,13 @@ class _Ascent:
         for table, of_component in zip(self.tables, new, strict=True):
             table += gain * (of_component - table)
         self.histogram = self.histogram + gain * (histogram - self.histogram)
-        n = groups(squares, n_users, len(alpha))
-        which = range(self.number % n, len(alpha), n)
+        self.n_groups = groups(squares, n_users, len(alpha))
+        which = range(self.number % self.n_groups, len(alpha), self.n_groups)
         found, gained = search_with_gain(
             self.tables, components, which=which, n_jobs=self.engine.n_jobs
         )
         n_moved = int(np.count_nonzero(found.sigma != components.sigma))
+        self.still += n_moved == 0
         alpha = polya_from_histogram(self.histogram, alpha)
         self.found = MonteCarlo(found, alpha, chains, [*moved, n_moved])
         return gained

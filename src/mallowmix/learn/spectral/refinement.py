@@ -110,7 +110,8 @@ def refine(
             seed=state.seed,
         )
         state.trace = replace(state.trace, predicted_halves=tuple(scores))
-    if little := say_little(state.blocks):
+    little, before = say_little(state.blocks), outcome
+    if little:
         outcome = ascend_marginal(
             state.blocks, outcome, state.engine, seed=state.seed, progress=state.progress
         )
@@ -126,7 +127,7 @@ def refine(
             state.blocks,
             outcome,
             state.engine,
-            marginal=little,
+            marginal=outcome is not before,  # as rankings of the sample were found
             seed=state.seed,
             progress=state.progress,
         )
