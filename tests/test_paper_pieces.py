@@ -13,7 +13,7 @@ from mallowmix.paper.registry import EXPERIMENTS
 from mallowmix.paper.result_log import add_run, append_row, runs_file
 from mallowmix.paper.row_selection import RowSelection, selected_tasks
 from tools.gathered_rows import FOLDER, begin, done_keys, finish, finish_all, gather
-from tools.paper_pieces import Piece, SmallPiece, request_of, small_pieces
+from tools.paper_pieces import Piece, SmallPiece, expected_hours, request_of, small_pieces
 from tools.side_by_side import next_piece, run_side_by_side
 
 
@@ -77,6 +77,14 @@ def test_pieces_are_dearest_first_and_share_what_is_dear():
     assert len(margin) == 5 and all(len(p.keys) == 6 for p in margin)
     fits = [p for p in pieces if any("full" in key for key in p.keys)]
     assert all({key[4] for key in p.keys} == {"full", "oracle"} for p in fits)
+
+
+def test_on_two_cores_the_whole_set_fits_a_night_in_pieces_of_less_than_an_hour():
+    pieces = small_pieces(list(EXPERIMENTS))
+    assert 5 < expected_hours(pieces, 2) < 6
+    assert pieces[0].seconds < 3600
+    four = [small(n, seconds=seconds) for n, seconds in enumerate((5.0, 4.0, 3.0, 3.0))]
+    assert expected_hours(four, 2) == 8 / 3600
 
 
 def test_the_first_that_ends_in_time_begins_and_the_cheapest_where_none_does():

@@ -31,6 +31,15 @@ def test_a_dry_run_prints_the_commands_and_writes_nothing(tmp_path, monkeypatch,
     assert all(("--quick" in line) == bool(quick) for line in lines)
 
 
+def test_of_small_pieces_a_dry_run_says_how_long_they_take(tmp_path, monkeypatch, capsys):
+    given = ["paper", "--dry-run", "--n-jobs", "2", "--experiment", "fig4"]
+    monkeypatch.setattr(sys, "argv", given)
+    assert paper.main() == 0
+    printed = capsys.readouterr()
+    assert printed.err == "about 0.8 hours, 2 at a time\n"
+    assert all(line.startswith("mallowmix reproduce fig4 ") for line in printed.out.splitlines())
+
+
 def turns(work, folder):
     """A fake that adds a row a turn; `work` has the number of rows that each piece needs."""
     ran = []

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from mallowmix.cli.reproduce import write_report
 from mallowmix.paper.registry import EXPERIMENTS
-from tools.paper_pieces import FULL, QUICK, Piece, request_of, small_pieces
+from tools.paper_pieces import FULL, QUICK, Piece, expected_hours, request_of, small_pieces
 from tools.side_by_side import run_side_by_side
 from tools.timed_command import HERE, run_for
 
@@ -36,6 +36,7 @@ def main() -> int:
     if given.dry_run:
         for piece in pieces:
             print(shlex.join(piece.command(folder)[2:]))
+        _print_hours(given)
         return 0
     seconds = given.hours * 3600
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # rows and records are kept
@@ -55,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--output", type=Path, help="the folder of the results")
     parser.add_argument("--hours", type=float, default=8.0, help="after which it ends")
     parser.add_argument("--n-jobs", type=int, default=1, help="how many pieces run at a time")
-    parser.add_argument("--dry-run", action="store_true", help="only print the commands")
+    parser.add_argument("--dry-run", action="store_true", help="print commands and hours, run none")
     return parser
 
 
@@ -69,6 +70,13 @@ def _pieces(given: argparse.Namespace) -> list[Piece]:
     if given.n_jobs > 1:
         return [small.piece for small in small_pieces(names, quick=given.quick)]
     return [piece for piece in (QUICK if given.quick else FULL) if piece.experiment in names]
+
+
+def _print_hours(given: argparse.Namespace) -> None:
+    """Beside the commands of small pieces, how long they take; quick ones were never timed."""
+    if given.n_jobs > 1 and not given.quick:
+        hours = expected_hours(small_pieces(_names(given)), given.n_jobs)
+        print(f"about {hours:.1f} hours, {given.n_jobs} at a time", file=sys.stderr)
 
 
 def _run_small(given: argparse.Namespace, folder: Path, seconds: float) -> list[Piece]:

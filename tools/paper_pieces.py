@@ -6,6 +6,7 @@ on one core: the dearest pieces begin first, and none that would be cut off by t
 """
 
 import hashlib
+import heapq
 import shlex
 import sys
 from collections.abc import Sequence
@@ -101,6 +102,22 @@ def small_pieces(experiments: Sequence[str], *, quick: bool = False) -> list[Sma
     """
     found = [piece for name in experiments for piece in _pieces_of(name, quick)]
     return sorted(found, key=lambda small: -small.seconds)
+
+
+def expected_hours(pieces: Sequence[SmallPiece], n_jobs: int) -> float:
+    """How long pieces take side by side, the dearest first.
+
+    Parameters
+    ----------
+    pieces : sequence of SmallPiece
+        As `small_pieces` orders them.
+    n_jobs : int
+        How many run at a time, each on a core of its own.
+    """
+    ends = [0.0] * n_jobs  # of what each core has begun
+    for piece in pieces:
+        heapq.heappushpop(ends, ends[0] + piece.seconds)
+    return max(ends) / 3600
 
 
 def _pieces_of(name: str, quick: bool) -> list[SmallPiece]:
