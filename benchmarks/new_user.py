@@ -19,12 +19,13 @@ from threadpoolctl import threadpool_limits
 import mallowmix as mm
 from benchmarks import protocol
 from benchmarks.first_version import parser_of, side_by_side
-from benchmarks.record import RESULTS, load, save
+from benchmarks.record import load, save
 from benchmarks.rivals import comparisons
 from mallowmix.learn.bradley_terry_components import best_scores
 from mallowmix.peers.baselines import BradleyTerry
 
 NUMBERS = (2, 3, 5)
+KEPT = Path(__file__).parent / "results"  # wherever this run writes
 FAVOURITE, OTHER = "pizza", "vindaloo"
 FIRST = {
     "ml100": ".640, one ranking .627",
@@ -119,7 +120,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     given = parser.parse_args(arguments)
-    people = load("real_people", RESULTS)
+    people = load("real_people", KEPT)
     if people is None:
         parser.error("run `python -m benchmarks.real_people` first: its results are missing")
     with warnings.catch_warnings(), threadpool_limits(1):

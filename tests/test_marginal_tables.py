@@ -1,12 +1,18 @@
 """Tables of the marginal likelihood, and the cycles that climb it, where users say little."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import mallowmix as mm
 from mallowmix.engine import Block, ThreadEngine, make_blocks
 from mallowmix.learn.spectral import marginal_ascent, refinement
-from mallowmix.learn.spectral.component_search import Searched, with_best_phi
+from mallowmix.learn.spectral.component_search import (
+    Searched,
+    search_with_gain,
+    with_best_phi,
+)
 from mallowmix.learn.spectral.gibbs_sweep import swept_chain
 from mallowmix.learn.spectral.large_data import SWEEPS, tabulate_all_users
 from mallowmix.learn.spectral.likelihood_tables import NODES
@@ -175,6 +181,14 @@ def test_who_says_little():
     assert not say_little([_block(few, 4, weight=2.0 * LITTLE)])
 
 
+def test_users_who_count_more_or_less_are_as_many_users():
+    four, large = _block([WORDS] * 4, 4), _block([WORDS * (LITTLE // len(WORDS) + 1)], 4)
+    assert not say_little([four, large]) and say_little([four, four, four, large])
+    assert say_little([replace(four, user_weight=np.full(4, 3.0)), large])
+    seldom = replace(four, user_weight=np.full(4, 0.1))
+    assert not say_little([seldom] * 3 + [large])
+
+
 def _found(truth, votes):
     """The planted model as if it had been found, with chains of its own."""
     blocks = make_blocks(votes)
@@ -219,6 +233,30 @@ def test_where_nothing_moves_one_cycle_is_enough():
     assert [done for _, done, _ in shown] == [1]
     new = ascend_marginal(blocks, _with_first_two_swapped(found), ThreadEngine(2), seed=1)
     assert (new.components.sigma == truth.sigma).all() and len(new.moved) > 2
+
+
+def test_where_users_mix_many_components_a_cycle_moves_all_of_them_group_by_group(monkeypatch):
+    truth = planted(8, 6, 0.3, 1.0, seed=3)
+    blocks, found = _found(truth, truth.sample(300, 10, seed=4).comparisons)
+    found = _with_first_two_swapped(found)
+    searched, shown = [], []
+
+    def search(tables, components, *, which, n_jobs):
+        searched.append(list(which))
+        return search_with_gain(tables, components, which=which, n_jobs=n_jobs)
+
+    monkeypatch.setattr(marginal_ascent, "search_with_gain", search)
+    run = {"seed": 1, "progress": lambda *told: shown.append(told)}
+    new = ascend_marginal(blocks, found, ThreadEngine(2), **run)
+    assert max(map(len, searched)) < 6  # never all of them at once
+    assert [k for group in searched[:2] for k in group] == [0, 2, 4, 1, 3, 5]
+    assert np.bincount([k for group in searched for k in group]).tolist() == [len(shown)] * 6
+    assert len(new.moved) == len(shown) + 1
+    truth = planted(6, 6, 0.2, 1.0, seed=3)
+    blocks, found = _found(truth, truth.sample(8000, 30, seed=4).comparisons)
+    searched.clear()
+    assert ascend_marginal(blocks, found, ThreadEngine(2), seed=1) is found
+    assert len(searched) == 2  # one cycle of two groups
 
 
 def test_halves_of_people_who_say_little_move_noise_further_than_drawn_weights_would():

@@ -90,7 +90,13 @@ def main() -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="holds llmfao/, irish/ and ml-1m/")
-    parser.add_argument("--only", nargs="+", metavar="FILE", help="these result files alone")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=list(entries_of(HERE)),
+        metavar="FILE",
+        help="these result files alone",
+    )
     parser.add_argument("--n-jobs", type=int, default=1, help="how many rows at a time")
     return parser
 
@@ -106,7 +112,7 @@ def run_again(name: str, entry: Row, root: Path, data: Path | None) -> Rerun:
 
     A command that fails, or makes no such number, disagrees: what was found is not a number.
     """
-    code = code_today(name, root)
+    code = code_today(name, root, entry)
     with tempfile.TemporaryDirectory() as folder:
         filled = entry["command"].format(folder=folder, data=data.resolve() if data else "")
         done = subprocess.run(
@@ -118,9 +124,11 @@ def run_again(name: str, entry: Row, root: Path, data: Path | None) -> Rerun:
         if done.returncode or not made.exists():
             print(done.stderr[-2000:], file=sys.stderr)
             return Rerun(name, code, (Number(entry["command"], 0.0, math.nan, 0.0),))
+        if code_today(name, root, entry) != code:
+            return Rerun(name, code, (Number("the code changed meanwhile", 0.0, math.nan, 0.0),))
         new = tuple(sorted(_modules(made) - _modules(results(root, name))))
         numbers = tuple(compared(results(root, name), made, entry))
-        return Rerun(name, code_today(name, root, new), numbers, new)
+        return Rerun(name, code_today(name, root, entry, new), numbers, new)
 
 
 def compared(stands: Path, made: Path, entry: Row) -> Iterable[Number]:
@@ -135,7 +143,7 @@ def compared(stands: Path, made: Path, entry: Row) -> Iterable[Number]:
         for column, within in entry["within"].items():
             if key in old and row.get(column) not in (None, ""):
                 label = " ".join((*key, column))
-                yield Number(label, _number(old[key][column]), _number(row[column]), within)
+                yield Number(label, _number(old[key].get(column)), _number(row[column]), within)
 
 
 def checked(name: str, root: Path) -> bool:
@@ -154,11 +162,12 @@ def disagreeing(root: Path) -> list[str]:
 
 
 def _is_of_today(name: str, kept: Row, root: Path) -> bool:
-    return kept["code"] == code_today(name, root, kept["new_modules"])
+    entry = entries_of(root).get(name, {})
+    return kept["code"] == code_today(name, root, entry, kept["new_modules"])
 
 
-def code_today(name: str, root: Path, new_modules: Iterable[str] = ()) -> str:
-    """Eight hexadecimal digits of the code of today, of all modules that a file was made by.
+def code_today(name: str, root: Path, entry: Row, new_modules: Iterable[str] = ()) -> str:
+    """Eight hexadecimal digits of today's code, of all modules that a file was made by.
 
     Parameters
     ----------
@@ -166,11 +175,13 @@ def code_today(name: str, root: Path, new_modules: Iterable[str] = ()) -> str:
         The result file.
     root : Path
         The repository.
+    entry : mapping
+        The cheap row: what is compared, and how far it may differ, counts like code.
     new_modules : iterable of str
         Others, which a run imports today.
     """
     names = sorted(_modules(results(root, name)) | set(new_modules))
-    text = json.dumps(hashes_today(names, root), sort_keys=True)
+    text = json.dumps([hashes_today(names, root), entry], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

@@ -112,7 +112,7 @@ class Command(TyperCommand):
             kind_in_words(convert_plainly(param))
 
     def get_help_option(self, ctx: Any) -> Any:
-        """A switch, described and converted as all others."""
+        """A switch, off unless given, described as all others."""
         return _help_switch(super().get_help_option(ctx))
 
     def invoke(self, ctx: Any) -> Any:
@@ -132,7 +132,7 @@ class Group(TyperGroup):
             kind_in_words(convert_plainly(param))
 
     def get_help_option(self, ctx: Any) -> Any:
-        """A switch, described and converted as all others."""
+        """A switch, off unless given, described as all others."""
         return _help_switch(super().get_help_option(ctx))
 
     def main(

@@ -58,8 +58,9 @@ class Choice(FramedResult):
     Attributes
     ----------
     k : int or None
-        None where nothing can be said: no number of rankings, not even one, predicts new users
-        better than a coin, or one is enough but not found again in both halves of them.
+        None where nothing can be said: nobody made two comparisons, no number of rankings, not even
+        one, predicts new users better than a coin, or one is enough but not found again in both
+        halves of them.
     reason : str
         One sentence; "cannot tell: …" where k is None.
     certain : bool

@@ -22,8 +22,8 @@ from mallowmix.typing import Array
 # of more comparisons a sample of the users is taken, and no more than so many of each user
 ENOUGH_COMPARISONS, _ENOUGH_USERS = 100_000, 1000
 _PER_USER, _HELD_OUT_PER_USER = 150, 75
-# of fewer comparisons than so many, test users are split several times: which questions are asked
-# decides less then, and to predict takes little time beside learning
+# test users are split as often as their comparisons go into so many: which questions are asked
+# decides less then, and where there are few, to predict takes little time beside learning
 _ENOUGH_FOR_ONE_SPLIT, _MOST_SPLITS = 20_000, 4
 
 

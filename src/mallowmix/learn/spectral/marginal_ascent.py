@@ -37,9 +37,10 @@ _CLEAR = 2.0  # standard errors by which the outcome must predict worse to be dr
 
 
 def say_little(blocks: list[Block]) -> bool:
-    """Whether most comparisons are of users with few of them."""
-    n = np.concatenate([block.per_user() for block in blocks])
-    return bool(n[n <= LITTLE].sum() > n.sum() / 2)
+    """Whether most comparisons are of users with few of them, each as often as its user counts."""
+    n, users = _comparisons_and_weights(blocks)
+    few = n <= LITTLE
+    return bool(n[few] @ users[few] > n @ users / 2)
 
 
 def ascend_marginal(
@@ -72,11 +73,11 @@ def ascend_marginal(
     for cycle in range(_MOST_CYCLES):
         before, gained = gained, run.cycle(_CAUTION)
         _show(progress, cycle + 1)
-        if run.stood_still():
+        if cycle == 0 and run.found.moved[-1] == 0:
             return found
         if gained <= _LEAST_GAIN * positions or _NO_LESS * before < gained < _NEAR * positions:
-            _end(run, progress)
             break
+    _end(run, progress)
     return found if _clearly_worse(run.found, found, blocks, engine, seed) else run.found
 
 
@@ -104,12 +105,14 @@ def _end(run: "_Ascent", progress: Progress | None) -> None:
 
 def _weight(blocks: list[Block]) -> float:
     """How often a user counts, Σ u² n / Σ u n: by so much nats and their noise are larger."""
-    n, u = (np.concatenate(each) for each in zip(*map(_counted, blocks), strict=True))
-    return float((u**2 @ n) / max(u @ n, 1e-300))
+    n, users = _comparisons_and_weights(blocks)
+    return float((users**2 @ n) / max(users @ n, 1e-300))
 
 
-def _counted(block: Block) -> tuple[Array, Array]:
-    return block.per_user(), block.user_weight
+def _comparisons_and_weights(blocks: list[Block]) -> tuple[Array, Array]:
+    """(M,) how many comparisons users made, and how often each user counts."""
+    n, users = zip(*((block.per_user(), block.user_weight) for block in blocks), strict=True)
+    return np.concatenate(n), np.concatenate(users)
 
 
 def _show(progress: Progress | None, done: int) -> None:
@@ -157,17 +160,32 @@ class _Ascent:
     key: np.uint64
     tables: Tables
     histogram: Array | float = 0.0  # of tokens, as in `polya_from_histogram`
-    number: int = 0  # of the cycle
-    still: int = 0  # cycles that moved no item
-    n_groups: int = 1  # in which components were moved in the last cycle
-
-    def stood_still(self) -> bool:
-        """Whether every component was searched, and no item of any has moved."""
-        return self.number == self.still >= self.n_groups
+    number: int = 0  # of the pass
 
     def cycle(self, caution: float, gain: float = 1.0) -> float:
-        """Move every component, or those of a group; by how much the likelihood rose, in nats."""
-        components, alpha, chains, moved = self.found
+        """Move every component, a group at a time; by how much the likelihood rose, in nats."""
+        before, n_components = self.found.moved, len(self.found.alpha)
+        group, n_groups, n_moved, gained = 0, 1, 0, 0.0
+        while group < n_groups:
+            mixing = self._pass(caution, gain)
+            n_groups = n_groups if group else groups(*mixing, n_components)
+            components = self.found.components
+            new, rise = search_with_gain(
+                self.tables,
+                components,
+                which=range(group, n_components, n_groups),
+                n_jobs=self.engine.n_jobs,
+            )
+            n_moved += int(np.count_nonzero(new.sigma != components.sigma))
+            alpha = polya_from_histogram(self.histogram, self.found.alpha)
+            self.found = self.found._replace(components=new, alpha=alpha)
+            gained, group = gained + rise, group + 1
+        self.found = self.found._replace(moved=[*before, n_moved])
+        return gained
+
+    def _pass(self, caution: float, gain: float) -> tuple[float, float]:
+        """Draw weights and tabulate; Σ θ² and the number of users, which say how they mix."""
+        components, alpha, chains, _ = self.found
         self.number += 1
         beta = beta_table(components, least_beta.DIRECT_LIKELIHOOD)
         swept = (beta, alpha, _BURN_IN, self.number, self.key, MAX_TOKENS)
@@ -178,16 +196,8 @@ class _Ascent:
         for table, of_component in zip(self.tables, new, strict=True):
             table += gain * (of_component - table)
         self.histogram = self.histogram + gain * (histogram - self.histogram)
-        self.n_groups = groups(squares, n_users, len(alpha))
-        which = range(self.number % self.n_groups, len(alpha), self.n_groups)
-        found, gained = search_with_gain(
-            self.tables, components, which=which, n_jobs=self.engine.n_jobs
-        )
-        n_moved = int(np.count_nonzero(found.sigma != components.sigma))
-        self.still += n_moved == 0
-        alpha = polya_from_histogram(self.histogram, alpha)
-        self.found = MonteCarlo(found, alpha, chains, [*moved, n_moved])
-        return gained
+        self.found = self.found._replace(chains=chains)
+        return squares, n_users
 
     def tabulated(
         self, beta: Array, chains: list[Chain], caution: float = 0.0, *, halves: bool = False

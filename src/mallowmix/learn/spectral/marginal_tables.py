@@ -89,10 +89,30 @@ def marginal_tables(
 
 @reduce_step("tabulate the marginal likelihood")
 def _step(block: Block, broadcast: Any, chain: Chain) -> tuple[NDArray[np.float32], Chain]:
-    return tables_of_block(block, chain, *broadcast), chain
+    *draws, halves = broadcast
+    table = new_table(block.n_items, chain.theta.shape[1], halves=halves)
+    add_block(table, block, chain, *draws, halves=halves)
+    return table, chain
 
 
-def tables_of_block(
+def new_table(n_items: int, n_components: int, *, halves: bool) -> NDArray[np.float32]:
+    """(P, K, nodes) zeros, or (2P, K, nodes); sums over many blocks are to be float64.
+
+    A pair's rows lie together: those of all components change at a time.
+
+    Parameters
+    ----------
+    n_items, n_components : int
+        Q and K.
+    halves : bool
+        As in `marginal_tables`.
+    """
+    P = n_items * (n_items - 1) // 2
+    return np.zeros((2 * P if halves else P, n_components, N_NODES), np.float32)
+
+
+def add_block(
+    table: NDArray[np.float32],
     block: Block,
     chain: Chain,
     beta: Array,
@@ -101,30 +121,26 @@ def tables_of_block(
     number: int,
     key: np.uint64,
     caution: float,
+    *,
     halves: bool,
-) -> NDArray[np.float32]:
-    """The tables of a block's users; sums over blocks are to be float64.
+) -> None:
+    """Add the tables of a block's users.
 
     Parameters
     ----------
+    table : (P, K, nodes) array, or (2P, K, nodes)
+        Of `new_table`, changed in place.
     block : Block
         The users.
     chain : Chain
         Of the block.
     beta, alpha, sweeps, number, key, caution, halves
         As in `marginal_tables`.
-
-    Returns
-    -------
-    (P, K, nodes) array, or (2P, K, nodes)
-        A pair's rows lie together: those of all components change at a time.
     """
-    P = block.n_items * (block.n_items - 1) // 2
-    table = np.zeros((2 * P if halves else P, len(alpha), N_NODES), np.float32)
     rows = (block.starts, block.pair, block.weight, block.user_weight, _slots(block.n_items))
     draws = (chain.z.copy(), sweeps, number, key, block.first_user)
-    _add_users(*rows, beta, alpha, *draws, caution, NODES, P if halves else 0, table)
-    return table
+    odd_from = len(table) // 2 if halves else 0
+    _add_users(*rows, beta, alpha, *draws, caution, NODES, odd_from, table)
 
 
 def _slots(n_items: int) -> NDArray[np.int32]:
