@@ -38,3 +38,10 @@ def test_numbers_that_depend_on_each_other_are_chosen_in_turn_until_none_changes
 
 def test_settings_in_words():
     assert settings_text(RatingSettings(a=2.0), ("a", "floor")) == "a 2, floor 0.1"
+
+
+def test_a_cap_whose_neighbours_are_worse_by_chance_is_not_the_answer():
+    def loss_of(settings):
+        return abs(np.log2(settings.user_cap / 512)) + 3 * (settings.user_cap in (32, 128, 256))
+
+    assert searched(RatingSettings(), ("user_cap",), loss_of, (2.0,)).user_cap == 512

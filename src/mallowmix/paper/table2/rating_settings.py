@@ -9,6 +9,9 @@ from mallowmix.model.calibration import Calibration
 from mallowmix.peers.validation import best_of_growing
 
 _MOST_ROUNDS = 3
+# a factor of 2 of the cap changes its loss by less than two fits of the same comparisons differ, a
+# hundred by more: so many steps to each side are tried at first
+_STEPS_AT_FIRST = {"user_cap": 4}
 Settings = TypeVar("Settings")
 
 
@@ -33,7 +36,7 @@ class RatingSettings:
     b: float = 4.0
     c: float = 4.0
     floor: float = 0.1
-    user_cap: float = 16.0
+    user_cap: float = 64.0
 
     def calibration(self, *, floored: bool = False) -> Calibration:
         """Of the users' weights; with TM's floor or without."""
@@ -50,7 +53,8 @@ def searched(
     """Choose numbers above 0 in turn, the others held, until a round over all changes none.
 
     Each is tried at half and twice its value, and further while the best is at an end
-    (`best_of_growing`); of "floor" the odds are halved and doubled. Then so by factors of √2.
+    (`best_of_growing`); of "floor" the odds are halved and doubled. The first turn of "user_cap"
+    goes four such steps to each side. Then so by factors of √2.
 
     Parameters
     ----------
@@ -71,17 +75,20 @@ def searched(
     """
     cached, found = cache(loss_of), start
     for factor in factors:
-        for _ in range(_MOST_ROUNDS):
+        for turn in range(_MOST_ROUNDS):
             before = found
             for name in names:
-                found = _turn(found, name, factor, cached)
+                n_steps = 1 if turn else _STEPS_AT_FIRST.get(name, 1)
+                found = _turn(found, name, factor, cached, n_steps)
             if found == before:
                 break
     return found
 
 
-def _turn(found: Any, name: str, factor: float, loss_of: Callable[[Any], float]) -> Any:
-    """The same with the best value of one number."""
+def _turn(
+    found: Any, name: str, factor: float, loss_of: Callable[[Any], float], n_steps: int
+) -> Any:
+    """The same with the best value of one number, of so many steps to each side or more."""
     value = getattr(found, name)
     step = _times_odds if name == "floor" else _times
 
@@ -92,7 +99,7 @@ def _turn(found: Any, name: str, factor: float, loss_of: Callable[[Any], float])
         return step(value, factor)
 
     chosen = best_of_growing(
-        (below(value), value, above(value)),
+        [step(value, factor**number) for number in range(-n_steps, n_steps + 1)],
         lambda tried: loss_of(_changed(found, name, tried)),
         below,
         above,
