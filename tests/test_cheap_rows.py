@@ -92,6 +92,21 @@ def test_a_row_that_disagrees_is_listed(root, capsys, monkeypatch):
     assert "M4 10 value: -0.53, where the file has -0.514" in capsys.readouterr().out
 
 
+def test_a_row_with_another_tolerance_was_not_run(root):
+    assert rerun(root, "fig.csv").agrees and checked("fig.csv", root)
+    file = root / "tools" / "cheap_rows.toml"
+    file.write_text(file.read_text().replace("value = 0.01", "value = 0.0001"))
+    assert not checked("fig.csv", root)
+    assert not rerun(root, "fig.csv").agrees
+
+
+def test_code_that_changes_while_a_row_runs_does_not_check_it(root):
+    study = FIG_STUDY.replace("{value}", "-0.515")
+    (root / "fig_study.py").write_text(f"{study}Path('src/mallowmix/core.py').write_text('x = 4')")
+    found = rerun(root, "fig.csv")
+    assert not found.agrees and "changed meanwhile" in found.numbers[0].name
+
+
 @pytest.mark.parametrize(
     "study", ["raise SystemExit(3)", "", FIG_STUDY.replace("M4,10", "M4,11"),
               FIG_STUDY.replace("{value}", "nan")],
