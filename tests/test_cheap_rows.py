@@ -5,6 +5,7 @@ import json
 import math
 import shlex
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ numbers = { "rows.1.error" = 0.01, "wrong" = 0 }
 """
 FIG_STUDY = """
 import sys
+import time
 from pathlib import Path
 rows = "system,k,value\\nM4,10,{value}\\nnew,1,7\\n"
 (Path(sys.argv[1]) / "fig.csv").write_text(rows)
@@ -139,6 +141,27 @@ def test_rows_of_real_people_need_their_data(root, monkeypatch, capsys):
     assert cheap_rows.main() == 0 and "fig.csv" not in capsys.readouterr().out
     monkeypatch.setattr(sys, "argv", ["cheap_rows", "--data", str(root)])
     assert cheap_rows.main() == 0 and "fig.csv: agrees" in capsys.readouterr().out
+
+
+def test_ctrl_c_keeps_what_was_compared_and_begins_no_other_row(root, monkeypatch, capsys):
+    begun = []
+
+    def run(name, *_):
+        begun.append(name)
+        time.sleep(0.01)
+        return cheap_rows.Rerun(name, "code", ())
+
+    def keep(*_):
+        raise KeyboardInterrupt
+
+    many = {str(number): {"command": "study"} for number in range(500)}
+    monkeypatch.setattr(cheap_rows, "entries_of", lambda _: many)
+    monkeypatch.setattr(cheap_rows, "checked", lambda *_: False)
+    monkeypatch.setattr(cheap_rows, "keep", keep)
+    monkeypatch.setattr(cheap_rows, "run_again", run)
+    monkeypatch.setattr(sys, "argv", ["cheap_rows"])
+    assert cheap_rows.main() == 130
+    assert 0 < len(begun) < 500 and "run it again" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", entries_of(HERE))

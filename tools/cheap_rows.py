@@ -79,11 +79,16 @@ def main() -> int:
     agree = True
     with ThreadPoolExecutor(given.n_jobs) as pool:
         runs = {pool.submit(run_again, name, entries[name], HERE, given.data) for name in waiting}
-        for done in as_completed(runs):
-            rerun = done.result()
-            keep(rerun, HERE)
-            agree &= rerun.agrees
-            print(said(rerun), flush=True)
+        try:
+            for done in as_completed(runs):
+                rerun = done.result()
+                keep(rerun, HERE)
+                agree &= rerun.agrees
+                print(said(rerun), flush=True)
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)  # or all that wait would still be run
+            print("stopped: rows that were compared are kept; run it again for the others")
+            return 130
     return int(not agree)
 
 
