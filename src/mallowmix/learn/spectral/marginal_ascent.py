@@ -177,7 +177,7 @@ class _Ascent:
                 n_jobs=self.engine.n_jobs,
             )
             n_moved += int(np.count_nonzero(new.sigma != components.sigma))
-            alpha = polya_from_histogram(self.histogram, self.found.alpha)
+            alpha = polya_from_histogram(np.asarray(self.histogram), self.found.alpha)
             self.found = self.found._replace(components=new, alpha=alpha)
             gained, group = gained + rise, group + 1
         self.found = self.found._replace(moved=[*before, n_moved])
