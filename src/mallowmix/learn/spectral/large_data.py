@@ -20,7 +20,7 @@ from mallowmix.learn.spectral.component_search import search_components, with_be
 from mallowmix.learn.spectral.gibbs_sweep import swept_chain
 from mallowmix.learn.spectral.likelihood_tables import N_NODES, Tables, tabulate
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
-from mallowmix.learn.spectral.marginal_tables import add_block, new_table
+from mallowmix.learn.spectral.marginal_tables import add_block, zero_table
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, groups, monte_carlo_em
 from mallowmix.learn.spectral.pair_rows import by_pair
 from mallowmix.learn.spectral.stability import both_halves, distances_between
@@ -222,7 +222,7 @@ def _direct(blocks: list[Block], beta: Array, alpha: Array, key: np.uint64) -> N
 def _marginal(
     blocks: list[Block], beta: Array, alpha: Array, key: np.uint64
 ) -> NDArray[np.float32]:
-    table = new_table(blocks[0].n_items, len(alpha), halves=True)
+    table = zero_table(blocks[0].n_items, len(alpha), halves=True)
     for block in blocks:
         chain = swept_chain(block, beta, alpha, SWEEPS, key)
         add_block(table, block, chain, beta, alpha, SWEEPS, 0, key, _CAUTION, halves=True)

@@ -90,12 +90,12 @@ def marginal_tables(
 @reduce_step("tabulate the marginal likelihood")
 def _step(block: Block, broadcast: Any, chain: Chain) -> tuple[NDArray[np.float32], Chain]:
     *draws, halves = broadcast
-    table = new_table(block.n_items, chain.theta.shape[1], halves=halves)
+    table = zero_table(block.n_items, chain.theta.shape[1], halves=halves)
     add_block(table, block, chain, *draws, halves=halves)
     return table, chain
 
 
-def new_table(n_items: int, n_components: int, *, halves: bool) -> NDArray[np.float32]:
+def zero_table(n_items: int, n_components: int, *, halves: bool) -> NDArray[np.float32]:
     """(P, K, nodes) zeros, or (2P, K, nodes); sums over many blocks are to be float64.
 
     A pair's rows lie together: those of all components change at a time.
@@ -129,7 +129,7 @@ def add_block(
     Parameters
     ----------
     table : (P, K, nodes) array, or (2P, K, nodes)
-        Of `new_table`, changed in place.
+        Of `zero_table`, changed in place.
     block : Block
         The users.
     chain : Chain
