@@ -146,9 +146,18 @@ def compared(stands: Path, made: Path, entry: Row) -> Iterable[Number]:
     for row in _rows(made, entry):
         key = _key(row, entry["key"])
         for column, within in entry["within"].items():
-            if key in old and row.get(column) not in (None, ""):
+            if key in old and (found := _column(row, column)) not in (None, ""):
                 label = " ".join((*key, column))
-                yield Number(label, _number(old[key].get(column)), _number(row[column]), within)
+                yield Number(label, _number(_column(old[key], column)), _number(found), within)
+
+
+def _column(row: Row, column: str) -> Any:
+    """A value of a row; "full.error" is in the part of it that is called "full"."""
+    part, _, rest = column.partition(".")
+    found = row.get(part)
+    if not rest:
+        return found
+    return _column(found, rest) if isinstance(found, Mapping) else None
 
 
 def checked(name: str, root: Path) -> bool:
