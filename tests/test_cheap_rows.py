@@ -27,7 +27,6 @@ numbers = { "rows.1.error" = 0.01, "wrong" = 0 }
 """
 FIG_STUDY = """
 import sys
-import time
 from pathlib import Path
 rows = "system,k,value\\nM4,10,{value}\\nnew,1,7\\n"
 (Path(sys.argv[1]) / "fig.csv").write_text(rows)
@@ -151,6 +150,18 @@ def test_rows_of_real_people_need_their_data(root, monkeypatch, capsys):
     assert cheap_rows.main() == 0 and "fig.csv" not in capsys.readouterr().out
     monkeypatch.setattr(sys, "argv", ["cheap_rows", "--data", str(root)])
     assert cheap_rows.main() == 0 and "fig.csv: agrees" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [(["--n-jobs", "0"], "at least one row"), (["--data", "nowhere"], "no folder nowhere"),
+     (["--only", "no.csv"], "invalid choice: 'no.csv'")],
+)  # fmt: skip
+def test_a_wrong_option_is_one_sentence(wrong, said, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["cheap_rows", *wrong])
+    with pytest.raises(SystemExit, match="2"):
+        cheap_rows.main()
+    assert said in capsys.readouterr().err
 
 
 def test_ctrl_c_keeps_what_was_compared_and_begins_no_other_row(root, monkeypatch, capsys):

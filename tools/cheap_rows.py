@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mallowmix.paper.provenance import hashes_today
-from tools.result_values import json_part, results
+from tools.result_values import json_part, part_of, results
 from tools.timed_command import HERE
 
 KEPT, RESULTS_VARIABLE = "cheap_rows.json", "MALLOWMIX_RESULTS"
@@ -68,7 +68,7 @@ class Rerun(NamedTuple):
 
 def main() -> int:
     """Run what was not run with today's code; the exit code says whether all agree."""
-    given = _parser().parse_args()
+    given = _options()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     entries = entries_of(HERE)
     waiting = [
@@ -92,7 +92,7 @@ def main() -> int:
     return int(not agree)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="holds llmfao/, irish/ and ml-1m/")
     parser.add_argument(
@@ -103,7 +103,14 @@ def _parser() -> argparse.ArgumentParser:
         help="these result files alone",
     )
     parser.add_argument("--n-jobs", type=int, default=1, help="how many rows at a time")
-    return parser
+    given = parser.parse_args()
+    if given.n_jobs < 1:
+        parser.error(f"--n-jobs is {given.n_jobs}; at least one row is run at a time")
+    if given.data and not given.data.is_dir():
+        parser.error(
+            f"--data: there is no folder {given.data}; it holds llmfao/, irish/ and ml-1m/"
+        )
+    return given
 
 
 def entries_of(root: Path) -> dict[str, Any]:
@@ -153,11 +160,10 @@ def compared(stands: Path, made: Path, entry: Row) -> Iterable[Number]:
 
 def _column(row: Row, column: str) -> Any:
     """A value of a row; "full.error" is in the part of it that is called "full"."""
-    part, _, rest = column.partition(".")
-    found = row.get(part)
-    if not rest:
-        return found
-    return _column(found, rest) if isinstance(found, Mapping) else None
+    try:
+        return part_of(row, column)
+    except (KeyError, IndexError, TypeError):
+        return None
 
 
 def checked(name: str, root: Path) -> bool:

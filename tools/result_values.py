@@ -104,8 +104,13 @@ def _part(file: Path, entry: Row) -> Any:
 
 
 def json_part(file: Path, path: str) -> Any:
+    """What a path leads to in a file, as in `part_of`."""
+    return part_of(json.loads(file.read_text(encoding="utf-8")), path)
+
+
+def part_of(found: Any, path: str) -> Any:
     """What a path of keys and indices leads to; a key may hold points: the longest one is taken."""
-    found, steps = json.loads(file.read_text(encoding="utf-8")), path.split(".") if path else []
+    steps = path.split(".") if path else []
     while steps:
         if isinstance(found, list):
             found, steps = found[int(steps[0])], steps[1:]
