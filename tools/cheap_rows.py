@@ -107,9 +107,7 @@ def _options() -> argparse.Namespace:
     if given.n_jobs < 1:
         parser.error(f"--n-jobs is {given.n_jobs}; at least one row is run at a time")
     if given.data and not given.data.is_dir():
-        parser.error(
-            f"--data: there is no folder {given.data} (of llmfao/, irish/, ml-1m/)"
-        )
+        parser.error(f"--data: there is no folder {given.data} (of llmfao/, irish/, ml-1m/)")
     return given
 
 
