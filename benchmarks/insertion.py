@@ -20,9 +20,10 @@ import mallowmix as mm
 from benchmarks.record import RESULTS, about, repeated, save
 from mallowmix.engine import make_blocks
 from mallowmix.learn.spectral.insertion_search import insert_by_gap
-from mallowmix.learn.spectral.likelihood_tables import by_gap, new_tables, tabulate
+from mallowmix.learn.spectral.likelihood_tables import by_gap, new_tables
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
 from mallowmix.learn.spectral.pair_rows import by_pair
+from mallowmix.learn.spectral.tabulate import tabulate
 
 PHIS, K, ALPHA, PEOPLE, EACH = (0.94, 0.5), 10, 0.1, 4000, 300
 SHAKES = {"far": 5.0, "near": 0.5}

@@ -37,9 +37,9 @@ from mallowmix.learn.spectral.likelihood_tables import (
     by_gap,
     gap_reach,
     new_tables,
-    tabulate,
 )
 from mallowmix.learn.spectral.pair_rows import by_pair
+from mallowmix.learn.spectral.tabulate import tabulate
 from mallowmix.learn.spectral.user_scores import _gibbs_scores
 from mallowmix.model.mallows import gap_probabilities
 

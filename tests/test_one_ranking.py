@@ -8,11 +8,12 @@ import pytest
 import mallowmix as mm
 from mallowmix.engine import ThreadEngine, make_blocks
 from mallowmix.learn.spectral.gibbs_sweep import new_chains
-from mallowmix.learn.spectral.likelihood_tables import new_tables, tabulate
+from mallowmix.learn.spectral.likelihood_tables import new_tables
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
 from mallowmix.learn.spectral.monte_carlo_em import monte_carlo_em
 from mallowmix.learn.spectral.one_ranking import refine_one_ranking, tables_of_wins
 from mallowmix.learn.spectral.pair_rows import by_pair
+from mallowmix.learn.spectral.tabulate import tabulate
 from mallowmix.model import least_beta
 from mallowmix.model.mallows import beta_matrix
 from planted import planted

@@ -9,18 +9,18 @@ from scipy.interpolate import CubicSpline
 from scipy.special import logit
 
 from mallowmix.learn.spectral import likelihood_tables
+from mallowmix.learn.spectral import tabulate as tabulating
 from mallowmix.learn.spectral.likelihood_tables import (
     NODES,
-    SKIP,
     by_gap,
     gap_reach,
     gap_sums,
     likelihood,
     likelihood_by_phi,
     new_tables,
-    tabulate,
 )
 from mallowmix.learn.spectral.pair_rows import by_pair
+from mallowmix.learn.spectral.tabulate import SKIP, tabulate
 from oracles import beta
 from planted import blocks_of, planted, tiny_population
 
@@ -92,9 +92,7 @@ def test_only_some_components_and_a_part_of_the_way():
 
 
 def test_large_weights_count_as_many_rows_and_threads_do_not_matter(monkeypatch):
-    """Weights of 7 are multiplied up, of 9 and 2.5 are weighted logarithms: all against the double
-    loop.
-    """
+    """Rows of weight 1 are multiplied, logarithms of others weighted: against the double loop."""
     data, truth, theta = tiny_population(5, M=9), planted(4, 2, 0.4, seed=5), theta_for(9, 2, 5)
     weight = np.resize([1.0, 7.0, 9.0, 2.5, 300.0], len(data))
     heavy = type(data)(
@@ -104,9 +102,21 @@ def test_large_weights_count_as_many_rows_and_threads_do_not_matter(monkeypatch)
     for k in range(2):
         expected = log_likelihoods(heavy, truth.beta(), theta, k, float(NODES[4]))
         np.testing.assert_allclose(tables[k, :, 4], expected, rtol=FLOAT32)
-    monkeypatch.setattr(likelihood_tables, "_USERS_AT_ONCE", 4)
+    monkeypatch.setattr(tabulating, "_USERS_AT_ONCE", 4)
     for n_jobs in (1, 2, 7):
         assert tables.tobytes() == tables_of(heavy, truth.beta(), theta, n_jobs).tobytes()
+
+
+def test_logarithms_from_the_bits_of_a_float():
+    """Of numbers from 1e-300 to 1, and next to powers of 2 and to 1: against NumPy's."""
+    draws = np.exp(-np.random.default_rng(3).uniform(0, 690, (40, 16)))
+    draws[0] = np.nextafter(2.0 ** -np.arange(16), 0)
+    draws[1] = 2.0 ** -np.arange(16)
+    values, table = draws.copy(), np.full((40, 16), 2.0)
+    which = np.arange(40)[::-1].astype(np.uint16)
+    tabulating._add_logarithms(values, values.view(np.uint64), 0.5, which, 40, table, 16)
+    np.testing.assert_allclose(table[::-1], 2 + 0.5 * np.log(draws), rtol=0, atol=5e-11)
+    assert (values == 1).all()
 
 
 def test_long_products_do_not_underflow():

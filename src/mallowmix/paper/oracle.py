@@ -11,8 +11,10 @@ from threadpoolctl import threadpool_limits
 from mallowmix.data.comparisons import Comparisons
 from mallowmix.engine import Block, Engine, ThreadEngine, make_blocks, reduce_step
 from mallowmix.learn.spectral.component_search import search_components
-from mallowmix.learn.spectral.likelihood_tables import by_pair, new_tables, tabulate
+from mallowmix.learn.spectral.likelihood_tables import new_tables
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
+from mallowmix.learn.spectral.pair_rows import by_pair
+from mallowmix.learn.spectral.tabulate import tabulate
 from mallowmix.learn.spectral.user_sample import people
 from mallowmix.model import least_beta
 from mallowmix.typing import Array

@@ -60,7 +60,7 @@ def search_components(
     Parameters
     ----------
     tables : (K, P, nodes) array
-        From `likelihood_tables.tabulate`.
+        From `tabulate`.
     components : MallowsComponents
         The present components.
     which : iterable of int, optional

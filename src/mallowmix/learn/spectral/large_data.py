@@ -18,12 +18,13 @@ from mallowmix.engine import Block, Engine, Shard, make_shards, reduce_step
 from mallowmix.engine.blocks import TOGETHER, StoredBlock
 from mallowmix.learn.spectral.component_search import search_components, with_best_phi
 from mallowmix.learn.spectral.gibbs_sweep import swept_chain
-from mallowmix.learn.spectral.likelihood_tables import N_NODES, Tables, tabulate
+from mallowmix.learn.spectral.likelihood_tables import N_NODES, Tables
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
 from mallowmix.learn.spectral.marginal_tables import add_block, zero_table
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, groups, monte_carlo_em
 from mallowmix.learn.spectral.pair_rows import by_pair
 from mallowmix.learn.spectral.stability import both_halves, distances_between
+from mallowmix.learn.spectral.tabulate import tabulate
 from mallowmix.model import least_beta
 from mallowmix.numerics.randomness import Step, as_key, child_seed
 from mallowmix.typing import Array, Progress
@@ -190,7 +191,7 @@ def tabulate_all_users(
     Returns
     -------
     (K, 2P, nodes) array
-        As `likelihood_tables.tabulate`: the users of even number first, then those of odd number.
+        As `tabulate`: the users of even number first, then those of odd number.
     """
     beta = beta_table(components, least_beta.DIRECT_LIKELIHOOD)
     broadcast = (beta, alpha, as_key(seed), marginal)

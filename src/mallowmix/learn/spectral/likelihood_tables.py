@@ -7,17 +7,12 @@ gap that a ranking could put between the two items, and for every φ.
 """
 
 import math
-from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from mallowmix.engine import parallel_map
-from mallowmix.learn.spectral.pair_rows import PairRows
-from mallowmix.learn.spectral.pair_rows import by_pair as by_pair
 from mallowmix.model.dispersion import TABLE_GRID
 from mallowmix.model.mallows import gap_probabilities
 from mallowmix.numerics.compiled import compiled
@@ -29,11 +24,6 @@ N_NODES = 15
 _EDGE = 7.0  # nodes reach from β = 9e-4 to 1 − 9e-4
 LOGITS = np.linspace(-_EDGE, _EDGE, N_NODES)
 NODES = 1 / (1 + np.exp(-LOGITS))
-SKIP = 0.005  # a user with a smaller weight of a component is left out of its table
-_HELD = 48  # a factor is at least SKIP · 9e-4, so a product of 48 does not underflow
-# up to this whole weight a factor is multiplied so often; otherwise its logarithm is weighted
-_COPIES = 8
-_USERS_AT_ONCE = 4096  # whose components are listed
 _PAIRS_AT_ONCE = 1000  # whose values by gap stay in the cache until they are written
 
 
@@ -182,121 +172,3 @@ _BASIS = CubicSpline(LOGITS, np.eye(N_NODES))
 def new_tables(n_components: int, n_items: int) -> Tables:
     """(K, P, nodes) of zeros."""
     return np.zeros((n_components, n_items * (n_items - 1) // 2, N_NODES), np.float32)
-
-
-def tabulate(
-    pairs: list[PairRows],
-    beta: Array,
-    theta: Array,
-    tables: Tables,
-    *,
-    which: Iterable[int] | None = None,
-    gain: float = 1.0,
-    n_jobs: int = 1,
-) -> Tables:
-    """Tabulate L_pk for all components or for some, averaged with old tables.
-
-    Parameters
-    ----------
-    pairs : list of PairRows
-        From `by_pair`.
-    beta : (Q², K) array
-        β of every ordered pair.
-    theta : (M, K) array
-        The weights of all users.
-    tables : (K, P, nodes) array
-        The old tables; the new ones are written over them.
-    which : iterable of int, optional
-        Components whose tables change; all unless given.
-    gain : float
-        The result is old + gain · (new − old).
-    n_jobs : int
-        How many blocks of pairs at the same time.
-
-    Returns
-    -------
-    (K, P, nodes) array of float32
-        The same memory, with the new tables.
-    """
-    wanted = np.zeros(len(tables), np.bool_)
-    wanted[slice(None) if which is None else list(which)] = True
-    narrow = theta.astype(np.float32)
-
-    def listed(first: int) -> tuple[Any, Any]:
-        return _active(narrow[first : first + _USERS_AT_ONCE], wanted)
-
-    lists = parallel_map(listed, range(0, len(narrow), _USERS_AT_ONCE), n_jobs)
-    active, n_active = (np.concatenate(each) for each in zip(*lists, strict=True))
-
-    def part(block: PairRows) -> None:
-        rows = (block.codes, block.starts, block.user, block.weight)
-        _tabulate(*rows, beta, narrow, active, n_active, wanted, gain, NODES, block.first, tables)
-
-    parallel_map(part, pairs, n_jobs)
-    return tables
-
-
-def _active(
-    theta: NDArray[np.float32], wanted: NDArray[np.bool_]
-) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-    """(M, K) the components whose tables each user enters, first; and (M,) how many they are."""
-    active, n_active = np.zeros(theta.shape, np.uint16), np.zeros(len(theta), np.uint16)
-    for k in np.flatnonzero(wanted):
-        users = np.flatnonzero(theta[:, k] >= SKIP)
-        active[users, n_active[users]] = k
-        n_active[users] += 1
-    return active, n_active
-
-
-@compiled(fastmath=True)
-def _tabulate(
-    codes, starts, user, weight, beta, theta, active, n_active, wanted, gain, nodes, first, out
-):
-    """Tabulate pairs from number `first` on; the logarithm of a product replaces a sum of them."""
-    # Every factor is rest + slope · b, b the probability that the lower-numbered item wins; where
-    # the other one won, base + θ (1 − b) is rewritten so. Factors are held until there are `_HELD`
-    # of a component, then multiplied: a product is cheaper than logarithms.
-    K, one = beta.shape[1], np.uint64(1)  # an unsigned index is not checked for being negative
-    rest, slope, held = np.empty((K, _HELD)), np.empty((K, _HELD)), np.zeros(K, np.uint64)
-    table = zero_rows(K, len(nodes))
-    for s in range(len(codes)):
-        b, lower_won = beta[codes[s]], s % 2 == 0
-        sign = 1.0 if lower_won else -1.0
-        for row in range(starts[s], starts[s + 1]):
-            m, w = np.uint64(user[row]), weight[row]
-            copies = int(w) if w == int(w) and w <= _COPIES else 0
-            share, total = theta[m], 0.0
-            for k in range(K):
-                total += share[k] * b[k]
-            for j in range(n_active[m]):
-                k = active[m, j]
-                t = share[k]
-                base = max(total - t * b[k], 0.0) + (0.0 if lower_won else t)
-                for _ in range(copies):
-                    rest[k, held[k]], slope[k, held[k]] = base, sign * t
-                    held[k] += one
-                    if held[k] == _HELD:
-                        _multiply_up(rest[k], slope[k], nodes, table[k])
-                        held[k] = 0
-                if copies == 0:
-                    for c in range(len(nodes)):
-                        table[k, c] += w * np.log(base + sign * t * nodes[c])
-        if not lower_won:
-            for k in range(K):
-                if wanted[k]:
-                    _multiply_up(rest[k, : held[k]], slope[k, : held[k]], nodes, table[k])
-                    for c in range(len(nodes)):
-                        old = out[k, first + s // 2, c]
-                        out[k, first + s // 2, c] = old + gain * (table[k, c] - old)
-            held[:], table[:] = 0, 0.0
-
-
-@compiled(fastmath=True)
-def _multiply_up(rest, slope, nodes, table):
-    if len(rest) == 0:
-        return
-    for c in range(len(nodes)):
-        product = 1.0
-        for i in range(len(rest)):
-            product *= rest[i] + slope[i] * nodes[c]
-        table[c] += np.log(product)

@@ -9,9 +9,10 @@ from mallowmix.learn.spectral.component_search import search_with_gain, with_bes
 from mallowmix.learn.spectral.gibbs_sweep import MAX_TOKENS, gibbs_step, most_tokens
 from mallowmix.learn.spectral.gibbs_sweep import Chain as Chain
 from mallowmix.learn.spectral.gibbs_sweep import new_chains as new_chains
-from mallowmix.learn.spectral.likelihood_tables import new_tables, tabulate
+from mallowmix.learn.spectral.likelihood_tables import new_tables
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
 from mallowmix.learn.spectral.pair_rows import by_pair
+from mallowmix.learn.spectral.tabulate import tabulate
 from mallowmix.model import least_beta
 from mallowmix.numerics.dirichlet import polya_from_histogram
 from mallowmix.numerics.randomness import as_key

@@ -66,7 +66,7 @@ def _count_halves(block: Block, broadcast: None, state: None) -> tuple[Array, No
 
 
 def tables_of_wins(wins: NDArray[np.floating]) -> Tables:
-    """(1, P, nodes) L_p(b) = n_ij log b + n_ji log(1 − b), as `likelihood_tables.tabulate`.
+    """(1, P, nodes) L_p(b) = n_ij log b + n_ji log(1 − b), as `tabulate`.
 
     Parameters
     ----------

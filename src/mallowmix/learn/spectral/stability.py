@@ -4,9 +4,10 @@ import numpy as np
 
 from mallowmix.engine import Block, Engine
 from mallowmix.learn.spectral.component_search import search_components
-from mallowmix.learn.spectral.likelihood_tables import Tables, new_tables, tabulate
+from mallowmix.learn.spectral.likelihood_tables import Tables, new_tables
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
 from mallowmix.learn.spectral.pair_rows import by_pair
+from mallowmix.learn.spectral.tabulate import tabulate
 from mallowmix.model import least_beta
 from mallowmix.model.permutations import kendall
 from mallowmix.typing import Array

@@ -1,0 +1,162 @@
+"""Fill the tables of `likelihood_tables` from comparisons and drawn weights."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mallowmix.engine import parallel_map
+from mallowmix.learn.spectral.likelihood_tables import N_NODES, NODES, Tables
+from mallowmix.learn.spectral.pair_rows import PairRows
+from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.work_arrays import zero_rows
+from mallowmix.typing import Array
+
+SKIP = 0.005  # a user with a smaller weight of a component is left out of its table
+_HELD = 48  # a factor is at least SKIP · 9e-4, so a product of 48 does not underflow
+_LANES = 16  # the nodes, and what fills vector registers
+_LANE_NODES = np.append(NODES, NODES[-1])
+_LOG_2 = math.log(2)
+# of the 64 bits of a float: where the exponent begins, the fraction below it, and the bits of 1
+_SHIFT, _FRACTION, _ONE = np.uint64(52), np.uint64((1 << 52) - 1), np.uint64(1023 << 52)
+_USERS_AT_ONCE = 4096  # whose components are listed
+
+
+def tabulate(
+    pairs: list[PairRows],
+    beta: Array,
+    theta: Array,
+    tables: Tables,
+    *,
+    which: Iterable[int] | None = None,
+    gain: float = 1.0,
+    n_jobs: int = 1,
+) -> Tables:
+    """Tabulate L_pk for all components or for some, averaged with old tables.
+
+    Parameters
+    ----------
+    pairs : list of PairRows
+        From `by_pair`.
+    beta : (Q², K) array
+        β of every ordered pair.
+    theta : (M, K) array
+        The weights of all users.
+    tables : (K, P, nodes) array
+        The old tables; the new ones are written over them.
+    which : iterable of int, optional
+        Components whose tables change; all unless given.
+    gain : float
+        The result is old + gain · (new − old).
+    n_jobs : int
+        How many blocks of pairs at the same time.
+
+    Returns
+    -------
+    (K, P, nodes) array of float32
+        The same memory, with the new tables.
+    """
+    wanted = np.zeros(len(tables), np.bool_)
+    wanted[slice(None) if which is None else list(which)] = True
+    narrow = theta.astype(np.float32)
+
+    def listed(first: int) -> tuple[Any, Any]:
+        return _active(narrow[first : first + _USERS_AT_ONCE], wanted)
+
+    lists = parallel_map(listed, range(0, len(narrow), _USERS_AT_ONCE), n_jobs)
+    active, n_active = (np.concatenate(each) for each in zip(*lists, strict=True))
+
+    def part(block: PairRows) -> None:
+        rows = (block.codes, block.starts, block.user, block.weight)
+        _tabulate(*rows, beta, narrow, active, n_active, wanted, gain, _LANES, block.first, tables)
+
+    parallel_map(part, pairs, n_jobs)
+    return tables
+
+
+def _active(
+    theta: NDArray[np.float32], wanted: NDArray[np.bool_]
+) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+    """(M, K) the components whose tables each user enters, first; and (M,) how many they are."""
+    active, n_active = np.zeros(theta.shape, np.uint16), np.zeros(len(theta), np.uint16)
+    for k in np.flatnonzero(wanted):
+        users = np.flatnonzero(theta[:, k] >= SKIP)
+        active[users, n_active[users]] = k
+        n_active[users] += 1
+    return active, n_active
+
+
+@compiled(fastmath=True)
+def _tabulate(
+    codes, starts, user, weight, beta, theta, active, n_active, wanted, gain, lanes, first, out
+):
+    """Tabulate pairs from number `first` on; the logarithm of a product replaces a sum of them."""
+    # Every factor is rest + slope · b, b the probability that the lower-numbered item wins; where
+    # the other one won, base + θ (1 − b) is rewritten so. A component's factors are multiplied at
+    # all nodes side by side, in the lanes of vector registers, `_HELD` rows at a time. `lanes` is
+    # `_LANES`, but not known to the compiler, which would unroll the loops and not vectorise them.
+    K = beta.shape[1]
+    every = np.empty(K, np.uint16)
+    for k in range(K):
+        every[k] = k
+    product, factor = np.ones((K, _LANES)), np.ones((K, _LANES))
+    product_bits, factor_bits = product.view(np.uint64), factor.view(np.uint64)
+    table = zero_rows(K, _LANES)
+    for n in range(len(codes) // 2):
+        held, stop = 0, starts[2 * n + 2]
+        for row in range(starts[2 * n], stop):
+            lower_won = row < starts[2 * n + 1]
+            b = beta[codes[2 * n + (0 if lower_won else 1)]]
+            m, w = np.uint64(user[row]), np.float64(weight[row])  # unsigned: no check for a sign
+            n_own = np.int64(n_active[m])
+            share, total = theta[m], 0.0
+            for k in range(K):
+                total += share[k] * b[k]
+            for j in range(n_own):
+                k = np.uint64(active[m, j])
+                t = share[k]
+                rest = max(total - t * b[k], 0.0) + (0.0 if lower_won else t)
+                slope = t if lower_won else -t
+                if w == 1.0:
+                    for c in range(lanes):
+                        product[k, c] *= rest + slope * _LANE_NODES[c]
+                else:
+                    for c in range(lanes):
+                        factor[j, c] = rest + slope * _LANE_NODES[c]
+            if w != 1.0:
+                _add_logarithms(factor, factor_bits, w, active[m], n_own, table, lanes)
+            held += 1
+            if held == _HELD or row + 1 == stop:
+                _add_logarithms(product, product_bits, 1.0, every, K, table, lanes)
+                held = 0
+        for k in range(K):
+            if wanted[k]:
+                for c in range(N_NODES):
+                    old = out[k, first + n, c]
+                    out[k, first + n, c] = old + gain * (table[k, c] - old)
+            for c in range(lanes):
+                table[k, c] = 0.0
+
+
+@compiled(fastmath=True)
+def _add_logarithms(values, bits, weight, which, n, table, lanes):
+    """Add weight · log values[i] to the table of component which[i], for n of them; set them to 1.
+
+    `bits` is the same memory as `values`: of 2^e f, 1 ≤ f < 2, the bits of e + 1023 and of f.
+    """
+    # With s = (f − √2) / (f + √2), |s| < .172, log f is log √2 + 2 (s + s³/3 + s⁵/5 + …). What is
+    # left out is below 2e-11.
+    for i in range(n):
+        k = np.uint64(which[i])
+        for c in range(lanes):
+            exponent = np.int64(bits[i, c] >> _SHIFT) - 1023
+            table[k, c] += weight * _LOG_2 * (exponent + 0.5)
+            bits[i, c] = (bits[i, c] & _FRACTION) | _ONE
+        for c in range(lanes):
+            s = (values[i, c] - math.sqrt(2)) / (values[i, c] + math.sqrt(2))
+            x = s * s
+            odd = 1 + x * (1 / 3 + x * (1 / 5 + x * (1 / 7 + x * (1 / 9 + x / 11))))
+            table[k, c] += weight * 2 * s * odd
+            values[i, c] = 1.0
