@@ -91,7 +91,7 @@ def test_only_some_components_and_a_part_of_the_way():
     assert (part[1] == -2).all()
 
 
-def test_large_weights_count_as_many_rows_and_threads_do_not_matter(monkeypatch):
+def test_large_weights_count_as_many_rows_and_threads_do_not_matter():
     """Rows of weight 1 are multiplied, logarithms of others weighted: against the double loop."""
     data, truth, theta = tiny_population(5, M=9), planted(4, 2, 0.4, seed=5), theta_for(9, 2, 5)
     weight = np.resize([1.0, 7.0, 9.0, 2.5, 300.0], len(data))
@@ -102,7 +102,6 @@ def test_large_weights_count_as_many_rows_and_threads_do_not_matter(monkeypatch)
     for k in range(2):
         expected = log_likelihoods(heavy, truth.beta(), theta, k, float(NODES[4]))
         np.testing.assert_allclose(tables[k, :, 4], expected, rtol=FLOAT32)
-    monkeypatch.setattr(tabulating, "_USERS_AT_ONCE", 4)
     for n_jobs in (1, 2, 7):
         assert tables.tobytes() == tables_of(heavy, truth.beta(), theta, n_jobs).tobytes()
 

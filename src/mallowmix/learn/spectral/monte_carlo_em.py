@@ -225,6 +225,8 @@ def smaller_by_weights(blocks: list[Block]) -> float:
     blocks : list of Block
         The users.
     """
+    if all((block.user_weight == 1).all() for block in blocks):
+        return 1.0
     answers = [np.bincount(block.users_of_rows(), block.weight, block.n_users) for block in blocks]
     n, u = np.concatenate(answers), np.concatenate([block.user_weight for block in blocks])
     return float(min(1.0, (u**2 @ n) / max(u @ n, 1e-300)))

@@ -2,10 +2,8 @@
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mallowmix.engine import parallel_map
 from mallowmix.learn.spectral.likelihood_tables import N_NODES, NODES, Tables
@@ -21,7 +19,6 @@ _LANE_NODES = np.append(NODES, NODES[-1])
 _LOG_2 = math.log(2)
 # of the 64 bits of a float: where the exponent begins, the fraction below it, and the bits of 1
 _SHIFT, _FRACTION, _ONE = np.uint64(52), np.uint64((1 << 52) - 1), np.uint64(1023 << 52)
-_USERS_AT_ONCE = 4096  # whose components are listed
 
 
 def tabulate(
@@ -61,12 +58,7 @@ def tabulate(
     wanted = np.zeros(len(tables), np.bool_)
     wanted[slice(None) if which is None else list(which)] = True
     narrow = theta.astype(np.float32)
-
-    def listed(first: int) -> tuple[Any, Any]:
-        return _active(narrow[first : first + _USERS_AT_ONCE], wanted)
-
-    lists = parallel_map(listed, range(0, len(narrow), _USERS_AT_ONCE), n_jobs)
-    active, n_active = (np.concatenate(each) for each in zip(*lists, strict=True))
+    active, n_active = _active(narrow, wanted)
 
     def part(block: PairRows) -> None:
         rows = (block.codes, block.starts, block.user, block.weight)
@@ -76,15 +68,18 @@ def tabulate(
     return tables
 
 
-def _active(
-    theta: NDArray[np.float32], wanted: NDArray[np.bool_]
-) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+@compiled
+def _active(theta, wanted):
     """(M, K) the components whose tables each user enters, first; and (M,) how many they are."""
-    active, n_active = np.zeros(theta.shape, np.uint16), np.zeros(len(theta), np.uint16)
-    for k in np.flatnonzero(wanted):
-        users = np.flatnonzero(theta[:, k] >= SKIP)
-        active[users, n_active[users]] = k
-        n_active[users] += 1
+    active = np.empty(theta.shape, np.uint16)
+    n_active = np.empty(len(theta), np.uint16)
+    for m in range(len(theta)):
+        n = 0
+        for k in range(len(wanted)):
+            if wanted[k] and theta[m, k] >= SKIP:
+                active[m, n] = k
+                n += 1
+        n_active[m] = n
     return active, n_active
 
 
