@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mallowmix.engine import ThreadEngine, make_blocks
-from mallowmix.learn.spectral.gibbs_sweep import new_chains, swept_chain
-from mallowmix.learn.spectral.large_data import learn_from_all_users
+from mallowmix.learn.spectral.gibbs_sweep import new_chains, swept_chains
+from mallowmix.learn.spectral.large_data import SWEEPS, learn_from_all_users
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo, groups, monte_carlo_em
 from mallowmix.learn.spectral.user_sample import sample_blocks
@@ -97,14 +97,14 @@ def test_fresh_draws_are_of_the_posterior(truth, population):
     )
     blocks = make_blocks(population.comparisons)
     drawn = np.concatenate(
-        [swept_chain(block, beta, np.full(3, 0.2), 40, as_key(3)).theta for block in blocks]
+        [chain.theta for chain in swept_chains(blocks, beta, np.full(3, 0.2), 40, as_key(3))]
     )
     np.testing.assert_allclose(drawn.sum(axis=1), 1, rtol=1e-9)
     assert abs(np.sum(drawn**2, axis=1).mean() - 1.2 / 1.6) < 0.03
-    ten = np.concatenate(
-        [swept_chain(block, beta, np.full(3, 0.2), 10, as_key(3)).theta for block in blocks]
+    few = np.concatenate(
+        [chain.theta for chain in swept_chains(blocks, beta, np.full(3, 0.2), SWEEPS, as_key(3))]
     )
-    assert abs(np.sum(ten**2, axis=1).mean() - np.sum(drawn**2, axis=1).mean()) < 0.02
+    assert abs(np.sum(few**2, axis=1).mean() - np.sum(drawn**2, axis=1).mean()) < 0.02
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from mallowmix.learn.spectral.component_search import (
     search_with_gain,
     with_best_phi,
 )
-from mallowmix.learn.spectral.gibbs_sweep import swept_chain
-from mallowmix.learn.spectral.large_data import SWEEPS, tabulate_all_users
+from mallowmix.learn.spectral.gibbs_sweep import swept_chains
+from mallowmix.learn.spectral.large_data import AVERAGED, SWEEPS, tabulate_all_users
 from mallowmix.learn.spectral.likelihood_tables import NODES
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents, beta_table
 from mallowmix.learn.spectral.marginal_ascent import (
@@ -46,7 +46,7 @@ def _block(users, n_items, weight=1.0, first_user=0):
 
 
 def _tables(block, beta, alpha, *, sweeps, caution=0.0):
-    chain = swept_chain(block, beta, alpha, 20, KEY)
+    chain = swept_chains([block], beta, alpha, 20, KEY)[0]
     rest = {"sweeps": sweeps, "number": 1, "key": KEY, "caution": caution, "halves": True}
     return marginal_tables([block], beta, alpha, [chain], ThreadEngine(1), **rest)
 
@@ -54,7 +54,8 @@ def _tables(block, beta, alpha, *, sweeps, caution=0.0):
 def _beta(seed=0, n_items=4):
     """(2, Q, Q) probabilities of no model in particular."""
     beta = np.random.default_rng(seed).uniform(0.1, 0.9, (2, n_items, n_items))
-    return np.triu(beta, 1) + np.tril(1 - beta.transpose(0, 2, 1), -1)
+    off = np.triu(beta, 1) + np.tril(1 - beta.transpose(0, 2, 1), -1)
+    return off + np.eye(n_items) / 2
 
 
 def test_a_table_is_the_change_of_the_marginal_likelihood_by_enumeration():
@@ -119,7 +120,7 @@ def test_the_best_phi_of_the_tables_is_that_of_newton_steps_on_the_marginal_like
     alpha = np.asarray(truth.alpha)
     for number in range(6):
         beta = beta_table(components, least_beta.DIRECT_LIKELIHOOD)
-        chains = [swept_chain(block, beta, alpha, 20, KEY) for block in blocks]
+        chains = swept_chains(blocks, beta, alpha, 20, KEY)
         rest = {"sweeps": 60, "number": number, "key": KEY}
         tables = marginal_tables(blocks, beta, alpha, chains, engine, **rest)
         components = with_best_phi(tables, components)
@@ -194,7 +195,7 @@ def _found(truth, votes):
     blocks = make_blocks(votes)
     components = MallowsComponents(np.array(truth.sigma), np.array(truth.phi))
     beta, alpha = beta_table(components, least_beta.DIRECT_LIKELIHOOD), np.array(truth.alpha)
-    chains = [swept_chain(block, beta, alpha, 10, KEY) for block in blocks]
+    chains = swept_chains(blocks, beta, alpha, 10, KEY)
     return blocks, MonteCarlo(components, alpha, chains, [3])
 
 
@@ -266,7 +267,7 @@ def test_halves_of_people_who_say_little_move_noise_further_than_drawn_weights_w
     random = np.random.default_rng(0)
     noise = np.array([random.permutation(30) for _ in range(6)], np.int32)
     beta = beta_table(found.components._replace(sigma=noise), least_beta.DIRECT_LIKELIHOOD)
-    chains = [swept_chain(block, beta, found.alpha, 10, KEY) for block in blocks]
+    chains = swept_chains(blocks, beta, found.alpha, 10, KEY)
     wrong = found._replace(components=found.components._replace(sigma=noise), chains=chains)
     theta, engine = [chain.theta for chain in chains], ThreadEngine(2)
     held = half_distances(blocks, wrong.components, theta, engine)
@@ -280,8 +281,8 @@ def test_all_users_of_large_data_are_tabulated_by_the_same_likelihood():
     engine, components, alpha = ThreadEngine(2), found.components, found.alpha
     by_shards = tabulate_all_users(blocks, components, alpha, engine, marginal=True, seed=5)
     beta, key = beta_table(components, least_beta.DIRECT_LIKELIHOOD), as_key(5)
-    chains = [swept_chain(block, beta, alpha, SWEEPS, key) for block in blocks]
-    rest = {"sweeps": SWEEPS, "number": 0, "key": key}
+    chains = swept_chains(blocks, beta, alpha, SWEEPS, key)
+    rest = {"sweeps": AVERAGED, "number": 0, "key": key}
     whole = marginal_tables(blocks, beta, alpha, chains, engine, halves=True, **rest)
     np.testing.assert_allclose(by_shards, whole, atol=1e-3)
     together = marginal_tables(blocks, beta, alpha, chains, engine, **rest)

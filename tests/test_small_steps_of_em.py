@@ -30,7 +30,7 @@ from mallowmix.learn.spectral.gibbs_sweep import (
     gibbs_step,
     most_tokens,
     new_chains,
-    swept_chain,
+    swept_chains,
 )
 from mallowmix.learn.spectral.likelihood_tables import NODES
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
@@ -98,7 +98,7 @@ def test_the_first_sweep_draws_by_the_weights_given_and_later_ones_by_the_prior(
     _sweep(*rows, BETA, ALPHA, z, theta, 1, 1, np.uint64(2), 0)
     w = ALPHA * BETA[0] / (ALPHA @ BETA[0])
     assert np.mean(z == 0) == pytest.approx(w[0], abs=0.05)
-    drawn = swept_chain(block, BETA, ALPHA, 2, np.uint64(3)).theta
+    drawn = swept_chains([block], BETA, ALPHA, 2, np.uint64(3))[0].theta
     assert drawn.mean(axis=0) == pytest.approx(w @ ((ALPHA + np.eye(2)) / 3.1), abs=0.03)
     (chain,) = new_chains([block], [theta])
     (histogram, squares, n_users), after = gibbs_step(

@@ -13,6 +13,7 @@ from mallowmix.typing import Array
 
 _STEP = int(Step.GIBBS_SWEEP)
 MAX_TOKENS = 4096  # users with more tokens than this count as having so many, for α alone
+_FEW = 6.0  # comparisons of a user that count in the first draw: with 12, users look too pure
 
 
 class Chain(NamedTuple):
@@ -65,15 +66,21 @@ def gibbs_step(
     )
 
 
-def swept_chain(block: Block, beta: Array, alpha: Array, sweeps: int, key: np.uint64) -> Chain:
-    """A chain from a new initialisation: the first sweep draws every token by the prior's shares.
+def swept_chains(
+    blocks: list[Block], beta: Array, alpha: Array, sweeps: int, key: np.uint64
+) -> list[Chain]:
+    """Chains from a new initialisation: a user's first sweep draws all tokens by the same shares.
+
+    Of user m they are ∝ α_k exp(c_m Σ log β_(w),k), the sum over the user's comparisons: as if m
+    followed one component, with c_m so small that only few comparisons count. From the prior's
+    shares, users look too mixed for twice as many sweeps.
 
     Parameters
     ----------
-    block : Block
+    blocks : list of Block
         The users.
     beta : (Q², K) array
-        β of every ordered pair.
+        β of every ordered pair, none of them 0.
     alpha : (K,) array
         The prior.
     sweeps : int
@@ -81,10 +88,14 @@ def swept_chain(block: Block, beta: Array, alpha: Array, sweeps: int, key: np.ui
     key : uint64
         Of the random numbers (`as_key`).
     """
-    (chain,) = new_chains([block], [np.tile(alpha / alpha.sum(), (block.n_users, 1))])
-    rows = (block.starts, block.pair, block.weight)
-    theta, _ = _sweep(*rows, beta, alpha, chain.z, chain.theta, sweeps, 0, key, block.first_user)
-    return Chain(chain.z, theta)
+    log_beta = np.log(beta)
+    rows = [(block.starts, block.pair, block.weight) for block in blocks]
+    chains = new_chains(blocks, [_first_shares(*each, log_beta, alpha) for each in rows])
+    drawn = (
+        _sweep(*each, beta, alpha, chain.z, chain.theta, sweeps, 0, key, block.first_user)
+        for block, each, chain in zip(blocks, rows, chains, strict=True)
+    )
+    return [Chain(chain.z, theta) for chain, (theta, _) in zip(chains, drawn, strict=True)]
 
 
 def most_tokens(block: Block) -> float:
@@ -100,6 +111,30 @@ def _histogram(tokens: Array, block: Block, n_sizes: int = MAX_TOKENS) -> Array:
     flat = (sizes + np.arange(K1) * n_sizes).ravel()
     counts = np.bincount(flat, np.repeat(block.user_weight, K1), K1 * n_sizes)
     return np.asarray(counts, np.float64).reshape(K1, n_sizes)
+
+
+@compiled
+def _first_shares(starts, pair, weight, log_beta, alpha):
+    """(M, K) the shares of each user's first draw."""
+    M, K = len(starts) - 1, len(alpha)
+    shares, score = np.empty((M, K)), np.empty(K)
+    for m in range(M):
+        n, top, total = 0.0, -np.inf, 0.0
+        for k in range(K):
+            score[k] = 0.0
+        for row in range(starts[m], starts[m + 1]):
+            n += weight[row]
+            for k in range(K):
+                score[k] += weight[row] * log_beta[pair[row], k]
+        for k in range(K):
+            score[k] = np.log(alpha[k]) + score[k] * _FEW / max(n, _FEW)
+            top = max(top, score[k])
+        for k in range(K):
+            shares[m, k] = np.exp(score[k] - top)
+            total += shares[m, k]
+        for k in range(K):
+            shares[m, k] /= total
+    return shares
 
 
 @compiled(fastmath=True)
