@@ -142,10 +142,10 @@ def _converged(
     Few cycles were needed for its rankings: its chains have to run on before they are averaged.
     """
     options = {
-        "min_burn_in": 2,
-        "max_burn_in": 2,
-        "min_average": 4,
-        "max_average": 4,
+        "min_burn_in": 1,
+        "max_burn_in": 1,
+        "min_average": 2,
+        "max_average": 2,
         "move_sigma": False,
         "seed": child_seed(seed, Step.ALL_USERS_END),
     }
