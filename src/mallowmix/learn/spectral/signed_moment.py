@@ -165,9 +165,8 @@ def _apply_step(
     broadcast: tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]],
     rows: Rows,
 ) -> tuple[Array, Rows]:
-    return _signed_pass(block.starts, block.pair, block.weight, *rows, *broadcast).astype(
-        np.float64
-    ), rows
+    product = _signed_pass(block.starts, block.pair, block.weight, *rows, *broadcast)
+    return product, rows  # float32: a sum over blocks is taken in float64
 
 
 @compiled
