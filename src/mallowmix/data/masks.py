@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, uniforms
+from mallowmix.numerics.work_arrays import minus_ones
 
 _MASKS = int(Step.MASKS)
 _LEAST_HIDDEN, _MOST_HIDDEN = 0.2, 0.6  # the share of a user's items that are hidden lies between
@@ -50,7 +51,7 @@ def mask_rows(
 @compiled
 def _mask(starts, pair, Q, first_user, key):
     category = np.full(len(pair), -1, np.int8)
-    known, hidden = np.full(Q, -1, np.int64), np.full(Q, -1, np.int64)
+    known, hidden = minus_ones(Q), minus_ones(Q)
     for m in range(len(starts) - 1):
         user = first_user + m
         u, _ = uniforms(key, _MASKS, user, Q, 0)

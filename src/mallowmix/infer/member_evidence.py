@@ -25,6 +25,7 @@ from mallowmix.model.predictor import CalibratedModel, Member, Predictor
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.small_work import is_small
+from mallowmix.numerics.work_arrays import empty
 from mallowmix.typing import Array
 
 MOST_EVIDENCE = 20.0  # in nats, beyond which more changes nothing
@@ -82,7 +83,7 @@ def mixed_membership_left_out(
 @compiled
 def _left_out(starts, pair, weight, beta, alpha, likelihood_weight, theta, out):
     K = theta.shape[1]
-    own = np.empty(K)
+    own = empty(K)
     for m in range(len(out)):
         total = alpha
         for row in range(starts[m], starts[m + 1]):

@@ -23,7 +23,7 @@ from mallowmix.numerics.insertion_gibbs import (
     sweep,
 )
 from mallowmix.numerics.randomness import Step, as_key, uniforms
-from mallowmix.numerics.work_arrays import zero_rows
+from mallowmix.numerics.work_arrays import empty_integers, zero_rows
 from mallowmix.typing import Array
 
 N_CHAINS, N_SWEEPS, N_BURN = 2, 16, 4
@@ -115,7 +115,7 @@ def _chains(
     """Probabilities of the queries into `out`, positions after each sweep into `draws`."""
     K, Q = sigma.shape
     net, n_draws = zero_rows(Q, Q), draws.shape[1]
-    order, position = np.empty(Q, np.int64), np.empty(Q, np.int64)
+    order, position = empty_integers(Q), empty_integers(Q)
     burnt = zero_rows(Q, Q)
     for m in range(len(starts) - 1):
         rows = slice(starts[m], starts[m + 1])

@@ -27,6 +27,7 @@ from mallowmix.numerics.laplace import (
     posterior_mode,
 )
 from mallowmix.numerics.small_work import is_small
+from mallowmix.numerics.work_arrays import empty, empty_rows
 from mallowmix.typing import Array
 
 _ROUGH = 1e-2  # the step that ends Newton's method where modes under a like model are given
@@ -116,7 +117,7 @@ def _predict(
 ):  # fmt: skip
     """Write into `out`, `modes` and `sums`; into the last two if they are not empty."""
     (K, Q), r = means.shape, loadings.shape[1]
-    share = np.empty(K)
+    share = empty(K)
     for m in range(len(starts) - 1):
         rows, n = slice(starts[m], starts[m + 1]), starts[m + 1] - starts[m]
         asked = query[query_starts[m] : query_starts[m + 1]]
@@ -126,8 +127,8 @@ def _predict(
             local_prior(loadings, variances, items),
             elimination(winner, loser, q, q + r),
         )
-        offset, x, U = np.empty(n), np.empty(q + r), np.empty((q + r, q + r + 1))
-        p, left = np.empty((K, len(asked))), np.empty((K, n if len(sums) else 0))
+        offset, x, U = empty(n), empty(q + r), empty_rows(q + r, q + r + 1)
+        p, left = empty_rows(K, len(asked)), empty_rows(K, n if len(sums) else 0)
         for i in range(q):
             number[items[i]] = i
         for k in range(K):
@@ -180,7 +181,7 @@ def _probabilities(asked, number, mean, loadings, variances, mode, W, p):
     """Write the probability of each pair, under one component, into p."""
     (Q, r), n = loadings.shape, len(W)
     q = n - r
-    column = np.empty(n)
+    column = empty(n)
     for a in range(len(asked)):
         i, j = asked[a] // Q, asked[a] % Q
         gap, v = mean[i] - mean[j], 0.0

@@ -17,7 +17,7 @@ from mallowmix.learn.bradley_terry_components import best_scores
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.laplace import logistic
 from mallowmix.numerics.randomness import Step, generator
-from mallowmix.numerics.work_arrays import zero_rows, zeros
+from mallowmix.numerics.work_arrays import empty_integers, minus_ones, zero_rows, zeros
 from mallowmix.typing import Array
 
 N_DRAWS = 400
@@ -85,7 +85,7 @@ def _outer(starts, pair, weight, user_weight, scores):
     """Σ_m g_m g_mᵀ, and how many users answered anything."""
     Q, n_users = len(scores), 0.0
     total, g = zero_rows(Q, Q), zeros(Q)
-    items, seen = np.empty(Q, np.int64), np.full(Q, -1, np.int64)
+    items, seen = empty_integers(Q), minus_ones(Q)
     for m in range(len(starts) - 1):
         n = 0
         for row in range(starts[m], starts[m + 1]):

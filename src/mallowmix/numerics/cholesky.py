@@ -18,7 +18,13 @@ from an array's end, and a loop that has to ask is not turned into vector instru
 import numpy as np
 
 from mallowmix.numerics.compiled import compiled
-from mallowmix.numerics.work_arrays import zero_rows
+from mallowmix.numerics.work_arrays import (
+    empty,
+    empty_integers,
+    minus_ones,
+    zero_integers,
+    zero_rows,
+)
 
 
 @compiled
@@ -42,12 +48,12 @@ def elimination(first, second, q, n):
     columns : array of int
     """
     starts, columns = (
-        np.zeros(q + 1, np.int64),
-        np.empty(q * (q - 1) // 2 + q * (n + 1 - q), np.int64),
+        zero_integers(q + 1),
+        empty_integers(q * (q - 1) // 2 + q * (n + 1 - q)),
     )
-    head, chain = np.full(q, -1), np.empty(len(first), np.int64)  # the pairs of an item
-    child, sibling = np.full(q, -1), np.empty(q, np.int64)  # rows whose first number is at k
-    seen, m = np.full(q, -1), 0
+    head, chain = minus_ones(q), empty_integers(len(first))  # the pairs of an item
+    child, sibling = minus_ones(q), empty_integers(q)  # rows whose first number is at k
+    seen, m = minus_ones(q), 0
     for row in range(len(first)):
         k = min(first[row], second[row])
         chain[row], head[k] = head[k], row
@@ -148,7 +154,7 @@ def back_substitute(U, starts, columns, x):
 def solve(U, b):
     """The x of A x = b, with a full U."""
     n = len(U)
-    x = np.empty(n)
+    x = empty(n)
     for k in range(n):
         x[k] = b[k]
     for k in range(n):
@@ -193,7 +199,13 @@ def inverse_root(U, starts, columns):
 @compiled
 def inverse(U, starts, columns):
     """A⁻¹ = Wᵀ W."""
-    W, n = inverse_root(U, starts, columns), len(U)
+    return square(inverse_root(U, starts, columns))
+
+
+@compiled
+def square(W):
+    """Wᵀ W, of a lower triangular W."""
+    n = len(W)
     out = zero_rows(n, n)
     for k in range(n):
         for i in range(k + 1):

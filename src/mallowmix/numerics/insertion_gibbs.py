@@ -15,6 +15,7 @@ import numpy as np
 
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import uniforms
+from mallowmix.numerics.work_arrays import empty, empty_integers
 
 
 @compiled
@@ -71,7 +72,7 @@ def sweep(order, position, reference, log_phi, log_odds, net, above, key, step, 
         Counters of the random numbers (`numerics.randomness.uniforms`).
     """
     Q, phi = len(order), np.exp(log_phi)
-    weight, rest = np.empty(Q), np.empty(Q - 1, np.int64)
+    weight, rest = empty(Q), empty_integers(Q - 1)
     for item in range(Q):
         n = 0
         for r in range(Q):
@@ -140,7 +141,7 @@ def draw_component(log_weight, u):
 @compiled
 def component_weights(order, position, sigma, log_phi, log_prior):
     """Log π_k − log Z(φ_k) + d(ranking, σ_k) log φ_k for each component."""
-    out = np.empty(len(log_prior))
+    out = empty(len(log_prior))
     for k in range(len(out)):
         out[k] = log_prior[k] + log_phi[k] * kendall_distance(position, sigma[k], order)
     return out
@@ -149,7 +150,7 @@ def component_weights(order, position, sigma, log_phi, log_prior):
 @compiled
 def independent_weights(pair, weight, log_share, log_table):
     """Log π_k + Σ log β_k of the answers, taken as independent: for a chain's first component."""
-    out = np.empty(len(log_share))
+    out = empty(len(log_share))
     for k in range(len(out)):
         out[k] = log_share[k]
     for row in range(len(pair)):

@@ -31,7 +31,14 @@ from mallowmix.numerics.cholesky import (
     solve,
 )
 from mallowmix.numerics.compiled import compiled
-from mallowmix.numerics.work_arrays import zero_rows, zeros
+from mallowmix.numerics.work_arrays import (
+    empty,
+    empty_integers,
+    empty_rows,
+    zero_integers,
+    zero_rows,
+    zeros,
+)
 
 MAX_ITER = 30
 MAX_SHORTER = 12  # times that a step is shortened
@@ -61,7 +68,7 @@ def local_items(pair, n_items, number):
         The rows, as indices into `items`.
     """
     n, q = len(pair), 0
-    found, times = np.empty(2 * n, np.int64), np.zeros(2 * n, np.int64)
+    found, times = empty_integers(2 * n), zero_integers(2 * n)
     for row in range(n):
         for item in (pair[row] // n_items, pair[row] % n_items):
             if number[item] < 0:
@@ -69,12 +76,12 @@ def local_items(pair, n_items, number):
                 found[q] = item
                 q += 1
             times[number[item]] += 1
-    first = np.zeros(n + 2, np.int64)  # where the items that were compared so often begin
+    first = zero_integers(n + 2)  # where the items that were compared so often begin
     for x in range(q):
         first[times[x] + 1] += 1
     for t in range(1, n + 2):
         first[t] += first[t - 1]
-    items, winner, loser = np.empty(q, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    items, winner, loser = empty_integers(q), empty_integers(n), empty_integers(n)
     for x in range(q):
         at = first[times[x]]
         first[times[x]] += 1
@@ -114,7 +121,7 @@ def local_prior(loadings, variances, items):
         log det Ψ.
     """
     q, r = len(items), loadings.shape[1]
-    precision, F, B, root = np.empty(q), np.empty((q, r)), zero_rows(r, r), np.empty((r, r))
+    precision, F, B, root = empty(q), empty_rows(q, r), zero_rows(r, r), empty_rows(r, r)
     log_det = 0.0
     for x in range(q):
         precision[x] = 1 / variances[items[x]]
@@ -154,11 +161,11 @@ def logistic(x):
 
 
 @compiled
-def joint_density(winner, loser, weight, offset, x, prior, bound, g, h):
+def joint_density(winner, loser, weight, offset, x, prior, bounded, g, h):
     """Σ w log σ(o + d_i − d_j) − ½ dᵀ S⁻¹ d at x = (d, z), with z the mean given d.
 
     The gradient is written into `g`, the curvature of each answer, w σ (1 − σ), into `h`; where
-    `bound` is true, that of the bound for answers below ½.
+    the gap of utilities is below `bounded`, a number below 0, that of the bound.
     """
     precision, F, _, _, _ = prior
     (q, r), total, product = F.shape, 0.0, 1.0
@@ -178,7 +185,7 @@ def joint_density(winner, loser, weight, offset, x, prior, bound, g, h):
         g[j] -= rest
         if t < 0:
             total += w * t
-            if bound and t < MUCH_BELOW:
+            if t < bounded:
                 h[row] = w * (e * larger - 0.5) / t
         if w == 1:
             product *= 1 + e  # one logarithm for many answers
@@ -248,9 +255,10 @@ def posterior_mode(winner, loser, weight, offset, prior, pattern, x, P, tol):
     """
     (starts, columns), q, n = pattern, len(prior[0]), len(x)
     room = np.empty((3, n))
-    new_x, step, g, h = room[0], room[1], room[2], np.empty(len(winner))
+    new_x, step, g, h = room[0], room[1], room[2], empty(len(winner))
     cold = begin_factors(x, q, prior)
-    value = joint_density(winner, loser, weight, offset, x, prior, cold, g, h)
+    bounded = MUCH_BELOW if cold else -np.inf
+    value = joint_density(winner, loser, weight, offset, x, prior, bounded, g, h)
     for _ in range(MAX_ITER):
         write_precision(winner, loser, h, prior, pattern, g, P)
         factorise(P, starts, columns)
@@ -288,7 +296,7 @@ def _move(winner, loser, weight, offset, prior, x, step, slope, value, new_x, g,
     for _ in range(MAX_SHORTER):
         for i in range(n):
             new_x[i] = x[i] + length * step[i]
-        new = joint_density(winner, loser, weight, offset, new_x, prior, False, g, h)
+        new = joint_density(winner, loser, weight, offset, new_x, prior, -np.inf, g, h)
         if new >= value - LEAST_GAIN:
             break
         new_slope = 0.0

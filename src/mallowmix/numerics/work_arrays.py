@@ -1,7 +1,7 @@
 """Arrays of zeros, and sums, for kernels: each is compiled once.
 
-Numba compiles `np.zeros` and `x.sum()`, three functions each, anew for every kernel in which they
-stand.
+Numba compiles `np.empty`, `np.zeros`, `np.full` and `x.sum()`, up to three functions each, anew for
+every kernel in which they stand.
 """
 
 import numpy as np
@@ -10,9 +10,45 @@ from mallowmix.numerics.compiled import compiled
 
 
 @compiled
+def empty(n):
+    """Room for N numbers."""
+    return np.empty(n)
+
+
+@compiled
+def empty_rows(n, m):
+    """Room for (n, m) numbers."""
+    return np.empty((n, m))
+
+
+@compiled
+def empty_integers(n):
+    """Room for N whole numbers."""
+    return np.empty(n, np.int64)
+
+
+@compiled
+def zero_integers(n):
+    """N times 0."""
+    out = empty_integers(n)
+    for i in range(n):
+        out[i] = 0
+    return out
+
+
+@compiled
+def minus_ones(n):
+    """N times −1."""
+    out = empty_integers(n)
+    for i in range(n):
+        out[i] = -1
+    return out
+
+
+@compiled
 def zeros(n):
     """N zeros."""
-    out = np.empty(n)
+    out = empty(n)
     for i in range(n):
         out[i] = 0.0
     return out
@@ -21,7 +57,7 @@ def zeros(n):
 @compiled
 def zero_rows(n, m):
     """(n, m) zeros."""
-    out = np.empty((n, m))
+    out = empty_rows(n, m)
     for i in range(n):
         for j in range(m):
             out[i, j] = 0.0

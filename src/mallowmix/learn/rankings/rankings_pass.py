@@ -21,7 +21,7 @@ from mallowmix.numerics.insertion_gibbs import (
     sweep,
 )
 from mallowmix.numerics.randomness import Step, uniforms
-from mallowmix.numerics.work_arrays import zero_rows, zeros
+from mallowmix.numerics.work_arrays import empty_integers, empty_rows, zero_rows, zeros
 from mallowmix.typing import Array
 
 _STEP = np.int64(Step.PERSONAL_RANKINGS)
@@ -124,7 +124,7 @@ def _sums(
     users, above, distances = zeros(K), np.zeros((K, Q, Q)), zeros(K)
     errors, answers, net = 0.0, 0.0, zero_rows(Q, Q)
     orders, component = old_orders.copy(), old_component.copy()
-    position, conditional = np.empty(Q, np.int64), np.empty((Q, Q))
+    position, conditional = empty_integers(Q), empty_rows(Q, Q)
     for m in range(len(starts) - 1):
         rows, user = slice(starts[m], starts[m + 1]), first_user + m
         if starts[m + 1] == starts[m] or user_weight[m] == 0:

@@ -33,7 +33,7 @@ from mallowmix.numerics.token_gibbs import (
     token_count,
     user_stream,
 )
-from mallowmix.numerics.work_arrays import zero_rows
+from mallowmix.numerics.work_arrays import empty, zero_rows
 from mallowmix.typing import Array
 
 _STEP = int(Step.MARGINAL_TABLES)
@@ -173,7 +173,7 @@ def _add_users(
 ):
     """Add the comparisons of a block's users; of those of odd number from a row of the table on."""
     K, first = len(alpha), 0
-    n, p, r = np.empty(K), np.empty(K), zero_rows(longest_run(starts), K)
+    n, p, r = empty(K), empty(K), zero_rows(longest_run(starts), K)
     for m in range(len(starts) - 1):
         state = user_stream(key, first_user + m, _STEP, number)
         codes, w = pair[starts[m] : starts[m + 1]], weight[starts[m] : starts[m + 1]]

@@ -19,6 +19,7 @@ from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.randomness import Step, as_key, child_seed, splitmix
 from mallowmix.numerics.special import digamma
 from mallowmix.numerics.token_gibbs import component_at, user_stream
+from mallowmix.numerics.work_arrays import empty, empty_integers
 from mallowmix.typing import Array, Positions
 
 _STEP, _BURN = int(Step.USER_SCORES), 30
@@ -233,7 +234,7 @@ def _gibbs_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, 
     """
     M, K = len(starts) - 1, len(alpha)
     out = np.zeros((M, 2, 2 * K))
-    n, p, at_alpha = np.empty(K), np.empty(K), np.empty(K)
+    n, p, at_alpha = empty(K), empty(K), empty(K)
     alpha_0 = 0.0
     for k in range(K):
         at_alpha[k] = digamma(alpha[k])
@@ -244,7 +245,7 @@ def _gibbs_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, 
         for row in range(starts[m], starts[m + 1]):
             count += int(np.ceil(weight[row]))
             total_weight += weight[row]
-        z = np.empty(count, np.int64)
+        z = empty_integers(count)
         for t in range(count):
             z[t] = -1
         for k in range(K):

@@ -16,11 +16,10 @@ from mallowmix.learn.utilities.initial_means import initial_means
 from mallowmix.learn.utilities.utilities_pass import (
     UtilitiesParameters,
     UtilitiesSums,
+    sums_of_users,
     utilities_pass,
 )
-from mallowmix.numerics.cholesky import elimination, inverse
-from mallowmix.numerics.compiled import compiled, unwritable
-from mallowmix.numerics.laplace import TOL, local_items, local_prior, posterior_mode
+from mallowmix.numerics.laplace import TOL
 from mallowmix.typing import Array
 
 _VARIANCES = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -105,30 +104,8 @@ def _leading(moments: Array, item_users: Array) -> Array:
 @map_step("moments of utilities")
 def _moments_step(block: Block, broadcast: tuple[Array, Array]) -> tuple[Array, Array]:
     """(Q, Q) the sum of E[d dᵀ] over users, and (Q,) how many compared each item."""
-    Q = block.n_items
-    total, n = np.zeros((Q, Q)), np.zeros(Q)
-    rows = block.starts - block.starts[0], block.pair, block.weight, block.user_weight
-    read = map(unwritable, (*broadcast, np.zeros((Q, 0))))
-    _moments(*rows, *read, np.full(Q, -1), total, n)
-    return total, n
-
-
-@compiled
-def _moments(starts, pair, weight, user_weight, mean, variances, none, number, total, n):
-    for m in range(len(starts) - 1):
-        rows, n_rows = slice(starts[m], starts[m + 1]), starts[m + 1] - starts[m]
-        if n_rows == 0:
-            continue
-        items, winner, loser = local_items(pair[rows], len(mean), number)
-        q = len(items)
-        prior = local_prior(none, variances, items)
-        offset, d, U = np.empty(n_rows), np.zeros(q), np.empty((q, q + 1))
-        pattern = elimination(winner, loser, q, q)
-        for row in range(n_rows):
-            offset[row] = mean[items[winner[row]]] - mean[items[loser[row]]]
-        posterior_mode(winner, loser, weight[rows], offset, prior, pattern, d, U, TOL)
-        C = inverse(U, *pattern)
-        for x in range(q):
-            n[items[x]] += user_weight[m]
-            for y in range(q):
-                total[items[x], items[y]] += user_weight[m] * (C[x, y] + d[x] * d[y])
+    (mean, variances), Q = broadcast, block.n_items
+    one = UtilitiesParameters(mean[None], np.zeros((Q, 0)), variances, np.zeros(1))
+    total = np.zeros((Q, Q))
+    sums, _ = sums_of_users(block, one, None, TOL, total)
+    return total, sums.item_users

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from mallowmix.data.labels import Labels
 from mallowmix.engine import Block, reduce_step
 from mallowmix.model.utilities_model import UtilitiesModel
-from mallowmix.numerics.cholesky import elimination, inverse_root
+from mallowmix.numerics.cholesky import elimination, inverse_root, square
 from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.laplace import local_items, local_prior, posterior_mode
-from mallowmix.numerics.work_arrays import zero_rows, zeros
+from mallowmix.numerics.work_arrays import empty, empty_rows, zero_rows, zeros
 from mallowmix.typing import Array
 
 _LEAST_RESPONSIBILITY = 1e-6  # below it a component's share of a user is not added
@@ -109,9 +109,20 @@ def utilities_pass(
     state : (K, n) array
         The modes after this pass.
     """
-    K, Q, r = len(broadcast.log_shares), block.n_items, broadcast.loadings.shape[1]
+    return sums_of_users(block, broadcast, state, _ROUGH, np.empty((0, 0)))
+
+
+def sums_of_users(
+    block: Block,
+    parameters: UtilitiesParameters,
+    modes: NDArray[np.float64] | None,
+    tol: float,
+    moments: Array,
+) -> tuple[UtilitiesSums, NDArray[np.float64]]:
+    """As `utilities_pass`; Newton's method ends with `tol`, E[d dᵀ] is added to (Q, Q) moments."""
+    K, Q, r = len(parameters.log_shares), block.n_items, parameters.loadings.shape[1]
     size = 2 * int(block.starts[-1] - block.starts[0])  # no user has more items than that
-    modes = np.zeros((K, size)) if state is None else state.copy()
+    modes = np.zeros((K, size)) if modes is None else modes.copy()
     shapes = (Q, K + r, K + r), (Q, K + r), Q, Q, (r, r), K
     sums: list[Any] = [np.zeros(shape) for shape in shapes]
     n_users, evidence = _sums(
@@ -119,9 +130,11 @@ def utilities_pass(
         block.pair,
         block.weight,
         block.user_weight,
-        *map(unwritable, broadcast),
+        *map(unwritable, parameters),
+        tol,
         modes,
         np.full(Q, -1),
+        moments,
         *sums,
     )
     found: list[Any] = [*sums, n_users, evidence]
@@ -129,12 +142,15 @@ def utilities_pass(
 
 
 @compiled
-def _sums(starts, pair, weight, user_weight, means, loadings, variances, log_shares, modes, number,
-          squares, products, residuals, item_users, factors, total):  # fmt: skip
-    """Add to the arrays of the last line and replace modes; the users' weight and the evidence."""
+def _sums(starts, pair, weight, user_weight, means, loadings, variances, log_shares, tol, modes,
+          number, moments, squares, products, residuals, item_users, factors, total):  # fmt: skip
+    """Add to the arrays of the last line and replace modes; the users' weight and the evidence.
+
+    Nothing is added to `moments` where it is empty.
+    """
     (K, Q), r = means.shape, loadings.shape[1]
     n_users, evidence = 0.0, 0.0
-    share = np.empty(K)
+    share = empty(K)
     for m in range(len(starts) - 1):
         rows, n = slice(starts[m], starts[m + 1]), starts[m + 1] - starts[m]
         if n == 0 or user_weight[m] == 0:
@@ -142,13 +158,13 @@ def _sums(starts, pair, weight, user_weight, means, loadings, variances, log_sha
         items, winner, loser = local_items(pair[rows], Q, number)
         q, at = len(items), 2 * starts[m]
         prior, n_all = local_prior(loadings, variances, items), q + r
-        offset, U, X = np.empty(n), np.empty((K * n_all, n_all + 1)), zero_rows(K + r, K + r)
+        offset, U, X = empty(n), empty_rows(K * n_all, n_all + 1), zero_rows(K + r, K + r)
         pattern = elimination(winner, loser, q, n_all)
-        V = np.empty((r, q))
+        V = empty_rows(r, q)
         for a in range(r):
             for x in range(q):
                 V[a, x] = loadings[items[x], a]
-        top, x = -np.inf, np.empty((K, n_all))
+        top, x = -np.inf, empty_rows(K, n_all)
         for k in range(K):
             for row in range(n):
                 offset[row] = means[k, items[winner[row]]] - means[k, items[loser[row]]]
@@ -156,7 +172,7 @@ def _sums(starts, pair, weight, user_weight, means, loadings, variances, log_sha
                 x[k, i] = modes[k, at + i]
             share[k] = log_shares[k] + posterior_mode(
                 winner, loser, weight[rows], offset, prior, pattern, x[k],
-                U[k * n_all : (k + 1) * n_all], _ROUGH,
+                U[k * n_all : (k + 1) * n_all], tol,
             )  # fmt: skip
             top = max(top, share[k])
             for i in range(q):
@@ -174,6 +190,8 @@ def _sums(starts, pair, weight, user_weight, means, loadings, variances, log_sha
                 own = U[k * n_all : (k + 1) * n_all]
                 W = inverse_root(own, *pattern)
                 _add(X, products, residuals, items, k, share[k], means[k], V, x[k, :q], x[k, q:], W)
+                if len(moments):
+                    _add_moments(moments, items, share[k], x[k], W)
         for a in range(r):
             for b in range(r):
                 factors[a, b] += X[K + a, K + b]
@@ -223,3 +241,12 @@ def _add(X, products, residuals, items, k, share, mean, V, d, z, W):
             products[items[x], K + a] += share * (u * z[a] + zd[a, x])
             e -= V[a, x] * z[a]
         residuals[items[x]] += share * (e * e + spread[x])
+
+
+@compiled
+def _add_moments(moments, items, share, x, W):
+    """Add one user's E[d dᵀ] under a component."""
+    C, q = square(W), len(items)
+    for i in range(q):
+        for j in range(q):
+            moments[items[i], items[j]] += share * (C[i, j] + x[i] * x[j])
