@@ -87,7 +87,7 @@ def _sent(block: Block, model: RankingsModel) -> tuple[Any, ...]:
     return *rows, *rankings_tables(model)
 
 
-@compiled
+@compiled(inline="always")
 def _stream(pair):
     """The number of a user's stream of random numbers: a hash of the pairs compared."""
     found = _HASH_START
@@ -96,7 +96,7 @@ def _stream(pair):
     return np.int64(found >> np.uint64(32))
 
 
-@compiled
+@compiled(inline="always")
 def _begin(pair, weight, reference_orders, log_share, log_table, order, position, u):
     """The component a chain begins with; its reference is the first ranking."""
     k = draw_component(independent_weights(pair, weight, log_share, log_table), u)

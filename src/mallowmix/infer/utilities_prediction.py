@@ -163,7 +163,7 @@ def _predict(
                 sums[m] -= weight[starts[m] + row] * np.log(total)
 
 
-@compiled
+@compiled(inline="always")
 def _normalise(share):
     """Turn logarithms of shares into shares."""
     top, total = -np.inf, 0.0

@@ -18,7 +18,7 @@ from mallowmix.numerics.randomness import uniforms
 from mallowmix.numerics.work_arrays import empty, empty_integers
 
 
-@compiled
+@compiled(inline="always")
 def _weigh(item, rest, reference, phi, log_odds, net, weight):
     """The weight of each position, by products; False where they would over- or underflow."""
     down, up = phi, 1 / phi
@@ -36,7 +36,7 @@ def _weigh(item, rest, reference, phi, log_odds, net, weight):
     return True
 
 
-@compiled
+@compiled(inline="always")
 def _weigh_by_logarithms(item, rest, reference, phi, log_odds, net, weight):
     """The same, up to a factor, in any range."""
     log_phi = np.log(phi)

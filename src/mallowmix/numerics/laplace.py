@@ -141,7 +141,7 @@ def local_prior(loadings, variances, items):
     return precision, F, B, root, log_det
 
 
-@compiled
+@compiled(inline="always")
 def mean_factors(d, F, root):
     """Return the mean of z, given d: B⁻¹ Fᵀ d."""
     z = zeros(F.shape[1])
@@ -197,7 +197,7 @@ def joint_density(winner, loser, weight, offset, x, prior, bounded, g, h):
     return total - np.log(product)
 
 
-@compiled
+@compiled(inline="always")
 def write_precision(winner, loser, h, prior, pattern, g, P):
     """Write the upper triangle of P, where it can have numbers, and the gradient beside it."""
     precision, F, B, _, _ = prior
@@ -274,7 +274,7 @@ def posterior_mode(winner, loser, weight, offset, prior, pattern, x, P, tol):
     return value - 0.5 * (log_determinant(P) + prior[4])
 
 
-@compiled
+@compiled(inline="always")
 def begin_factors(x, q, prior):
     """Put the mean of z given d beside d; whether d is 0 throughout."""
     cold = True
@@ -289,7 +289,7 @@ def begin_factors(x, q, prior):
     return cold
 
 
-@compiled
+@compiled(inline="always")
 def _move(winner, loser, weight, offset, prior, x, step, slope, value, new_x, g, h):
     """Go a step, shortened until the density does not fall; the new density."""
     q, n, length, new = len(prior[0]), len(x), 1.0, value

@@ -114,7 +114,7 @@ def _own(values, order, position, worth):
         worth[q] += total
 
 
-@compiled
+@compiled(inline="always")
 def _add_others(sums, position, worth):
     """Add what the pairs of the others gain; those around the item now have their gap already."""
     Q, total = len(worth), 0.0
@@ -127,7 +127,7 @@ def _add_others(sums, position, worth):
             total += sums[0, Q, f] - sums[0, position + 1, f] + sums[1, position, f]
 
 
-@compiled
+@compiled(inline="always")
 def _move(order, position, target):
     item, step = order[position], 1 if target > position else -1
     for r in range(position, target, step):

@@ -203,7 +203,7 @@ def _sums(starts, pair, weight, user_weight, means, loadings, variances, log_sha
     return n_users, evidence
 
 
-@compiled
+@compiled(inline="always")
 def _add(X, products, residuals, items, k, share, mean, V, d, z, W):
     """Add one user's moments under component k: to X those of x, to the others those of items.
 
@@ -243,7 +243,7 @@ def _add(X, products, residuals, items, k, share, mean, V, d, z, W):
         residuals[items[x]] += share * (e * e + spread[x])
 
 
-@compiled
+@compiled(inline="always")
 def _add_moments(moments, items, share, x, W):
     """Add one user's E[d dᵀ] under a component."""
     C, q = square(W), len(items)
