@@ -329,9 +329,10 @@ def test_a_score_counts_every_sweep():
     """One comparison: given its component, α's score is 1 − α_k / α₀ or − α_k / α₀."""
     starts, pair, slope = np.array([0, 1]), np.zeros(1, np.int32), np.array([[0.3, -0.2]])
     for sweeps in (1, 2):
-        found = _gibbs_scores(
-            starts, pair, np.ones(1), BETA[:1].copy(), slope, ALPHA, sweeps, 0, np.uint64(4)
-        )[0]
+        found, key = np.zeros((1, 2, 4)), np.uint64(4)
+        rows = starts, pair, np.ones(1)
+        _gibbs_scores(*rows, BETA[:1].copy(), slope, ALPHA, sweeps, 0, key, found)
+        found = found[0]
         p = ALPHA * BETA[0] / (ALPHA @ BETA[0])
         assert found[:, :2] == pytest.approx(np.tile(p * slope[0], (2, 1)))
         share = ALPHA / ALPHA.sum()

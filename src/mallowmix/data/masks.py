@@ -45,12 +45,13 @@ def mask_rows(
     (rows,) array of int8
         −1 for a given row; for a hidden row, how many of its two items are in given rows: 0, 1, 2.
     """
-    return _mask(starts, pair, n_items, first_user, key)
+    category = np.full(len(pair), -1, np.int8)
+    _mask(starts, pair, n_items, first_user, key, category)
+    return category
 
 
 @compiled
-def _mask(starts, pair, Q, first_user, key):
-    category = np.full(len(pair), -1, np.int8)
+def _mask(starts, pair, Q, first_user, key, category):
     known, hidden = minus_ones(Q), minus_ones(Q)
     for m in range(len(starts) - 1):
         user = first_user + m
@@ -72,4 +73,3 @@ def _mask(starts, pair, Q, first_user, key):
             if category[row] >= 0:
                 i, j = pair[row] // Q, pair[row] % Q
                 category[row] = (known[i] == m) + (known[j] == m)
-    return category

@@ -21,7 +21,7 @@ from mallowmix.numerics.insertion_gibbs import (
     sweep,
 )
 from mallowmix.numerics.randomness import Step, uniforms
-from mallowmix.numerics.work_arrays import empty_integers, empty_rows, zero_rows, zeros
+from mallowmix.numerics.work_arrays import empty_integers, empty_rows, zero_rows
 from mallowmix.typing import Array
 
 _STEP = np.int64(Step.PERSONAL_RANKINGS)
@@ -93,37 +93,36 @@ def rankings_pass(
     state : tuple of arrays
         After this pass.
     """
-    M, Q = block.n_users, block.n_items
-    known = state is not None
-    orders, component = state if known else (np.zeros((M, Q), np.int64), np.zeros(M, np.int64))
-    tables = broadcast.tables
-    sums: list[Any]
-    *sums, orders, component = _sums(
+    M, Q, K = block.n_users, block.n_items, len(broadcast.tables[0])
+    drawn = (np.zeros((M, Q), np.int64), np.zeros(M, np.int64)) if state is None else state
+    orders, component = drawn[0].copy(), drawn[1].copy()
+    sums: list[Any] = [np.zeros(K), np.zeros((K, Q, Q)), np.zeros(K)]
+    errors, answers = _sums(
         block.first_user,
         block.starts - block.starts[0],
         block.pair,
         block.weight,
         block.user_weight,
-        *tables[:-1],
-        known,
+        *broadcast.tables[:-1],
+        state is not None,
         orders,
         component,
         broadcast.number,
         broadcast.n_sweeps,
         broadcast.key,
+        *sums,
     )
-    return RankingsSums(*sums), (orders, component)
+    return RankingsSums(*sums, errors, answers), (orders, component)
 
 
 @compiled
 def _sums(
     first_user, starts, pair, weight, user_weight, sigma, reference_orders, log_phi, log_prior,
-    log_share, log_table, log_odds, known, old_orders, old_component, number, n_sweeps, key,
+    log_share, log_table, log_odds, known, orders, component, number, n_sweeps, key,
+    users, above, distances,
 ):  # fmt: skip
     K, Q = sigma.shape
-    users, above, distances = zeros(K), np.zeros((K, Q, Q)), zeros(K)
     errors, answers, net = 0.0, 0.0, zero_rows(Q, Q)
-    orders, component = old_orders.copy(), old_component.copy()
     position, conditional = empty_integers(Q), empty_rows(Q, Q)
     for m in range(len(starts) - 1):
         rows, user = slice(starts[m], starts[m + 1]), first_user + m
@@ -163,4 +162,4 @@ def _sums(
                     log_weight, uniforms(key, _STEP, user, Q + 1, draw)[0]
                 )
         clear_answers(pair[rows], Q, net)
-    return users, above, distances, errors, answers, orders, component
+    return errors, answers

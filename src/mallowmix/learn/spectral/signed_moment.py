@@ -165,8 +165,9 @@ def _apply_step(
     broadcast: tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]],
     rows: Rows,
 ) -> tuple[Array, Rows]:
-    product = _signed_pass(block.starts, block.pair, block.weight, *rows, *broadcast)
-    return product, rows  # float32: a sum over blocks is taken in float64
+    total = np.zeros_like(broadcast[-1])
+    _signed_pass(block.starts, block.pair, block.weight, *rows, *broadcast, total)
+    return total, rows  # float32: a sum over blocks is taken in float64
 
 
 @compiled
@@ -190,13 +191,12 @@ def _random_sums(starts, weight, key, first_user):
 
 
 @compiled(fastmath=True)
-def _signed_pass(starts, pair, weight, scale, sums, ties, index, value, V):
+def _signed_pass(starts, pair, weight, scale, sums, ties, index, value, V, out):
     """A row of user m adds c_m x (w s − d x V_p) to row p of A V, where s = Σ w x V_p."""
     # w is the row's signed sum of tokens, which is its weight but for the noise edge; d leaves out
     # each token's square. A tie's halves also leave out their product: ¼ x x', x' the value of the
     # opposite order.
-    P, b = V.shape
-    out = np.zeros((P, b), np.float32)
+    b = V.shape[1]
     s = np.empty(b, np.float32)
     Q = round(math.sqrt(len(value)))
     for m in range(len(starts) - 1):
@@ -217,7 +217,6 @@ def _signed_pass(starts, pair, weight, scale, sums, ties, index, value, V):
                 own += cx * value[pair[row] % Q * Q + pair[row] // Q] * np.float32(ties[row])
             for c in range(b):
                 av[c] += cross * s[c] - own * v[c]
-    return out
 
 
 def leading_subspace(

@@ -221,19 +221,20 @@ def block_scores(block: Block, broadcast: Any) -> Array:
     """(M, 2, 2K) the scores of a block, from each stretch."""
     beta, slope, alpha, sweeps, key = broadcast
     data, alpha = (block.starts, block.pair, block.weight), unwritable(alpha)
-    return _gibbs_scores(*data, beta, slope, alpha, sweeps, block.first_user, key)
+    out = np.zeros((block.n_users, 2, 2 * len(alpha)))
+    _gibbs_scores(*data, beta, slope, alpha, sweeps, block.first_user, key, out)
+    return out
 
 
 @compiled
-def _gibbs_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, key):
-    """Scores from Gibbs sweeps, p(z = k | rest) ∝ β_(w),k n_k with n_k = α_k + tokens in k.
+def _gibbs_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, key, out):
+    """Add scores from Gibbs sweeps, p(z = k | rest) ∝ β_(w),k n_k with n_k = α_k + tokens in k.
 
     Two stretches of `sweeps` sweeps are averaged each on its own:
     d/d logit φ_k = Σ w p(z = k) d log β_(w),k / d logit φ_k,
     d/d log α_k = α_k (ψ(α₀) − ψ(α₀ + n) + ψ(n_k) − ψ(α_k)).
     """
     M, K = len(starts) - 1, len(alpha)
-    out = np.zeros((M, 2, 2 * K))
     n, p, at_alpha = empty(K), empty(K), empty(K)
     alpha_0 = 0.0
     for k in range(K):
@@ -277,4 +278,3 @@ def _gibbs_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, 
         for half in range(2):
             for k in range(2 * K):
                 out[m, half, k] /= sweeps
-    return out
