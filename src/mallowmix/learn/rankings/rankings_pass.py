@@ -112,7 +112,8 @@ def rankings_pass(
         broadcast.key,
         *sums,
     )
-    return RankingsSums(*sums, errors, answers), (orders, component)
+    found: list[Any] = [*sums, errors, answers]
+    return RankingsSums(*found), (orders, component)
 
 
 @compiled
