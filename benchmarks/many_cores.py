@@ -1,4 +1,4 @@
-"""The same fit on one core and on more.
+"""The same fit on one core and on more, and a loop of arithmetic, which says what the cores can do.
 
 python -m benchmarks.many_cores [--comparisons 1e7] [--cores 1 2 4 8 16]
     writes benchmarks/results/many_cores.json; a section of docs/benchmarks.md is made of it
@@ -14,17 +14,21 @@ from typing import Any
 import mallowmix as mm
 from benchmarks.planted import Setting, draw
 from benchmarks.record import RESULTS, about, repeated, save, timed
+from mallowmix.engine import parallel_map
 from mallowmix.model.fit_options import SpectralOptions
+from mallowmix.numerics.compiled import compiled
 
 REFINE = ("none", "full")
 MIXED = Setting(per_user=100)
-REPEATS = {"none": 3, "full": 1}
+REPEATS = {"none": 5, "full": 3}
+ARITHMETIC = "arithmetic"  # the name of the loop that reads no memory
+_LOOPS, _STEPS = 64, 20_000_000
 
 
 def measure(setting: Setting, n_users: int, cores: Sequence[int]) -> list[dict[str, Any]]:
     """Seconds of each fit on each number of cores, and whether the model is the same bytes."""
     comparisons = draw(setting, n_users)
-    rows = []
+    rows = [arithmetic(n_jobs) for n_jobs in cores]
     for refine in REFINE:
         first = None
         for n_jobs in cores:
@@ -37,6 +41,21 @@ def measure(setting: Setting, n_users: int, cores: Sequence[int]) -> list[dict[s
             rows.append(row | {"same_model": model.m4 == first})
             print(rows[-1], flush=True)
     return rows
+
+
+def arithmetic(n_jobs: int, loops: int = _LOOPS, steps: int = _STEPS) -> dict[str, Any]:
+    """Seconds of loops that read no memory, on some cores."""
+    _count(1)
+    seconds, _ = repeated(lambda: parallel_map(_count, [steps] * loops, n_jobs), 3)
+    return {"method": ARITHMETIC, "cores": n_jobs, "seconds": seconds}
+
+
+@compiled
+def _count(n):
+    x = 0.0
+    for i in range(n):
+        x = 0.5 * x + i
+    return x
 
 
 def _fit(comparisons: mm.Comparisons, K: int, refine: Any, n_jobs: int) -> mm.FittedModel:

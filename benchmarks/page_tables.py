@@ -175,6 +175,9 @@ def many_cores_table(result: Result) -> str:
     for method in dict.fromkeys(row["method"] for row in rows):
         mine = {row["cores"]: row for row in rows if row["method"] == method}
         gains = [mine[1]["seconds"] / mine[n]["seconds"] for n in cores]
+        if method not in _CORE_GOALS:
+            lines.append([method, *(number(gain) for gain in gains), "", ""])
+            continue
         same = "the same" if all(row["same_model"] for row in mine.values()) else "another"
         goal, whole = _CORE_GOALS[method], cores[-1] == 16
         said = _goal(gains[-1] >= goal, f"≥ {goal:g} with 16 cores") if whole else ""

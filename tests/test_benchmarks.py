@@ -265,8 +265,9 @@ def test_threads_give_the_same_model(results):
 @pytest.mark.slow
 def test_many_cores_give_the_same_model(results):
     result = load("many_cores", results)
-    assert all(row["same_model"] and row["seconds"] > 0 for row in result["rows"])
-    assert [row["cores"] for row in result["rows"]] == [1, 2, 1, 2]
+    assert all(row["seconds"] > 0 for row in result["rows"])
+    assert all(row["same_model"] for row in result["rows"] if row["method"] != "arithmetic")
+    assert [row["cores"] for row in result["rows"]] == [1, 2] * 3
     assert (
         "| times one core, 1,200 comparisons | 1 core | 2 cores |"
         in page_tables.many_cores_table(result)
