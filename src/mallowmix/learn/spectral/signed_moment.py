@@ -14,6 +14,7 @@ never multiplied with each other. Users with no more than one token in all are l
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,7 +166,7 @@ def _apply_step(
     broadcast: tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]],
     rows: Rows,
 ) -> tuple[Array, Rows]:
-    total = np.zeros_like(broadcast[-1])
+    total: Any = np.zeros_like(broadcast[-1])
     _signed_pass(block.starts, block.pair, block.weight, *rows, *broadcast, total)
     return total, rows  # float32: a sum over blocks is taken in float64
 
