@@ -25,6 +25,7 @@ from mallowmix.learn.spectral.fit_notes import (
     spectrum_note,
 )
 from mallowmix.learn.spectral.gibbs_sweep import (
+    _first_shares,
     _histogram,
     _sweep,
     gibbs_step,
@@ -107,6 +108,16 @@ def test_the_first_sweep_draws_by_the_weights_given_and_later_ones_by_the_prior(
     assert squares == pytest.approx((after.theta**2).sum()) and n_users == M
     assert histogram.sum(axis=1).tolist() == [M] * 3 and histogram[2, 1] == M
     assert not chain.z.any()  # the old chain stays as it was
+
+
+def test_first_shares_are_of_one_component_and_about_six_comparisons():
+    """By the likelihood of a user who followed a single one, to the power of 6 / n, at most 1."""
+    block = _block(2, [[0, 1], [], [0] * 30], np.r_[2.5, 1.0, np.ones(30)])
+    found = _first_shares(block.starts, block.pair, block.weight, np.log(BETA), ALPHA)
+    few = ALPHA * BETA[0] ** 2.5 * BETA[1]
+    many = ALPHA * BETA[0] ** 6
+    expected = np.array([each / each.sum() for each in (few, ALPHA, many)])
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("mixed", "expected"), [(1.0, 1), (2.0, 1), (3.2, 2), (6.0, 3), (99.0, 5)])
