@@ -104,7 +104,7 @@ goes: passes over the people by the name of their step, other work by module.
 in units of one product of the users × ordered pairs matrix with 20 columns on the same data.
 Planted: Q = 100, N = 100, φ = 0.2, α = 0.1 each; one ranking of Q = 200. Films: MovieLens, the most
 rated; ballots: Dublin West. The first version, which had no predictor and one initialisation, is
-commit f46a1ce. Other jobs ran beside it.
+commit f46a1ce. Nothing else ran.
 """,
         cpu_table,
     ),
