@@ -79,7 +79,7 @@ def by_swaps(values, order):
 
 
 def values_of(n_items: int, phi: float, people: int) -> np.ndarray:
-    """(Q, Q, 2D + 1) what pairs are worth to the first component by their gap, at people's true
+    """(P, 2D + 1) what pairs are worth to the first component by their gap, at people's true
     weights.
     """
     sigma = np.random.default_rng(0).permuted(np.tile(np.arange(n_items), (K, 1)), axis=1)
@@ -91,18 +91,27 @@ def values_of(n_items: int, phi: float, people: int) -> np.ndarray:
     return by_gap(tables[0], n_items, phi)
 
 
+def of_both_sides(values: np.ndarray, n_items: int) -> np.ndarray:
+    """(Q, Q, 2D + 1) the same, of each pair as either of its items has it."""
+    both = np.zeros((n_items, n_items, values.shape[1]), values.dtype)
+    low, high = np.triu_indices(n_items, 1)
+    both[low, high], both[high, low] = values, values[:, ::-1]
+    return both
+
+
 def measure(n_items: int, phi: float, people: int = PEOPLE) -> list[dict]:
     """Rows for one number of items.
 
     How many times as long the plain search takes, and whether both end alike.
     """
     values, rows = values_of(n_items, phi, people), []
+    both = of_both_sides(values, n_items)
     top = insert_by_gap(values, np.arange(n_items, dtype=np.int32))
     for name, shake in SHAKES.items():
         start = np.argsort(np.argsort(top) + np.random.default_rng(0).normal(0, shake, n_items))
         start = start.astype(np.int32)
         fast, found = repeated(lambda start=start: insert_by_gap(values, start), 5)
-        slow, other = repeated(lambda start=start: by_swaps(values, start.copy()), 3)
+        slow, other = repeated(lambda start=start: by_swaps(both, start.copy()), 3)
         same = bool((found == other).all())
         rows.append(
             {

@@ -23,12 +23,13 @@ from mallowmix.learn.spectral.marginal_ascent import (
     marginal_half_distances,
     say_little,
 )
-from mallowmix.learn.spectral.marginal_tables import _add, _slots, marginal_tables
+from mallowmix.learn.spectral.marginal_tables import _ratios, _slots, marginal_tables
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo
 from mallowmix.learn.spectral.stability import both_halves, half_distances
 from mallowmix.learn.spectral.user_scores import maximise_likelihood
 from mallowmix.model import least_beta
 from mallowmix.numerics.randomness import as_key
+from mallowmix.numerics.vector_logarithms import LANES, add_logarithms
 from tests.oracles import every_assignment
 from tests.planted import error, planted
 
@@ -75,26 +76,31 @@ def test_a_table_is_the_change_of_the_marginal_likelihood_by_enumeration():
     assert not table[:, 6:].any()  # users of odd number
 
 
+def _by_node(r, rho, b, lower_won=True):
+    """(r / ρ) log(1 − ρ + ρ v / b) at every node, as a row of weight 1 adds it."""
+    values, out = np.zeros((1, LANES)), np.zeros((1, LANES))
+    _ratios(rho, b, lower_won, values[0], LANES)
+    which = np.zeros(1, np.uint16)
+    add_logarithms(values, values.view(np.uint64), np.array([r / rho]), which, 1, out, LANES)
+    return out[0, : len(NODES)]
+
+
 def test_a_cautious_table_has_the_same_slope_and_ends_at_em():
-    b, node = 0.3, np.array([0.3, 0.3 + 1e-4, 0.6])
-    exact, cautious, em = np.zeros(3), np.zeros(3), np.zeros(3)
-    _add(2.0, 0.4, 0.4, b, True, node, exact)
-    _add(2.0, 0.4, 0.5, b, True, node, cautious)
-    _add(2.0, 0.4, 1.0, b, True, node, em)
-    assert exact[0] == cautious[0] == em[0] == pytest.approx(0, abs=1e-12)
-    assert exact[1] == pytest.approx(cautious[1], rel=1e-3) == pytest.approx(em[1], rel=1e-3)
-    assert exact[2] == pytest.approx(2 * np.log(0.6 + 0.4 * 2))
-    assert cautious[2] == pytest.approx(2 * 0.8 * np.log(0.5 + 0.5 * 2))
-    assert em[2] == pytest.approx(2 * 0.4 * np.log(2))
+    r, at, h = 0.4, 9, 1e-6
+    b = NODES[at]
+    for rho in (0.4, 0.5, 1.0):
+        expected = r / rho * np.log(1 - rho + rho * NODES / b)
+        np.testing.assert_allclose(_by_node(r, rho, b), expected, atol=1e-10)
+        assert _by_node(r, rho, b - h)[at] / h == pytest.approx(r / b, rel=1e-4)  # the slope
+    np.testing.assert_allclose(_by_node(r, 1.0, b), r * np.log(NODES / b), atol=1e-10)  # EM
 
 
 @pytest.mark.parametrize("lower_won", [True, False])
-def test_the_series_is_the_logarithm(lower_won):
+def test_a_row_adds_the_logarithm_of_the_change(lower_won):
     for r, b in ((0.001, 0.9), (0.1, 0.1), (0.5, 0.4), (0.5, 0.34), (0.3, 0.001), (1.0, 0.5)):
-        out = np.zeros(len(NODES))
-        _add(1.0, r, r, b, lower_won, NODES, out)
         won = NODES if lower_won else 1 - NODES
-        np.testing.assert_allclose(out, np.log(1 - r + r * won / b), atol=5e-6)
+        expected = np.log(1 - r + r * won / b)
+        np.testing.assert_allclose(_by_node(r, r, b, lower_won), expected, atol=1e-10)
 
 
 def test_numbers_of_unordered_pairs():

@@ -156,7 +156,7 @@ def test_a_search_that_finds_worse_keeps_what_it_had(monkeypatch):
     tables = tables_of(sample.comparisons, truth.beta(), sample.theta)
     old = MallowsComponents(truth.sigma, truth.phi)
     monkeypatch.setattr(
-        component_search, "insert_by_gap", lambda values, order, turns, enough: order[::-1]
+        component_search, "insert_by_gap", lambda values, order, enough: order[::-1]
     )
     found = component_search.search_components(tables, old)
     np.testing.assert_array_equal(found.sigma, truth.sigma)

@@ -105,7 +105,9 @@ def search_with_gain(
 
     def polish(k: int) -> _Polished:
         # memory goes from component to component; there are as many pieces as threads
-        memory = unused.pop() if unused else np.empty(Q * Q * (2 * longest + 1), np.float32)
+        memory = (
+            unused.pop() if unused else np.empty(tables.shape[1] * (2 * longest + 1), np.float32)
+        )
         found = _polish(tables[k], components.sigma[k], float(components.phi[k]), enough, memory)
         unused.append(memory)
         return found
@@ -133,10 +135,11 @@ def _polish(
     memory: NDArray[np.float32],
 ) -> _Polished:
     Q, order = len(old), order_of(old)
-    # the search numbers items by their positions: neighbours then lie side by side in memory
+    # the search numbers items by their positions, so that it tries them from first to last, and
+    # neighbours lie side by side in memory
     first = np.arange(Q, dtype=np.int32)
-    values = by_gap(table, Q, phi, numbers=old, memory=memory)
-    new = sigma_of(order[insert_by_gap(values, first, turns=old, enough=enough)])
+    values = by_gap(table, Q, phi, order=order, memory=memory)
+    new = sigma_of(order[insert_by_gap(values, first, enough=enough)])
     before, after = gap_sums(table, old), gap_sums(table, new)
     start, end = likelihood(before, phi), likelihood(after, phi)
     # gains were float32

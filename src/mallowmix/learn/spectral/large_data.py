@@ -228,4 +228,4 @@ def _marginal(
     chains = swept_chains(blocks, beta, alpha, SWEEPS, key)
     for block, chain in zip(blocks, chains, strict=True):
         add_block(table, block, chain, beta, alpha, AVERAGED, 0, key, _CAUTION, halves=True)
-    return np.ascontiguousarray(table.transpose(1, 0, 2))
+    return np.ascontiguousarray(table.transpose(1, 0, 2)[:, :, :N_NODES])

@@ -6,7 +6,6 @@ function of one number: it is evaluated at a few nodes, and splines through them
 gap that a ranking could put between the two items, and for every φ.
 """
 
-import math
 from functools import lru_cache
 
 import numpy as np
@@ -24,7 +23,6 @@ N_NODES = 15
 _EDGE = 7.0  # nodes reach from β = 9e-4 to 1 − 9e-4
 LOGITS = np.linspace(-_EDGE, _EDGE, N_NODES)
 NODES = 1 / (1 + np.exp(-LOGITS))
-_PAIRS_AT_ONCE = 1000  # whose values by gap stay in the cache until they are written
 
 
 @lru_cache(maxsize=32)
@@ -40,10 +38,10 @@ def by_gap(
     n_items: int,
     phi: float,
     *,
-    numbers: NDArray[np.int32] | None = None,
+    order: NDArray[np.int32] | None = None,
     memory: NDArray[np.float32] | None = None,
 ) -> NDArray[np.float32]:
-    """(Q, Q, 2D+1) log-likelihoods by gap, for `insertion_search.insert_by_gap`.
+    """(P, 2D+1) log-likelihoods by gap, for `insertion_search.insert_by_gap`.
 
     Parameters
     ----------
@@ -53,52 +51,42 @@ def by_gap(
         Q.
     phi : float
         φ.
-    numbers : (Q,) array of int32, optional
-        Other numbers for the items, in the answer alone.
+    order : (Q,) array of int32, optional
+        The item of each number in the answer, where items have other numbers there.
     memory : (n,) array of float32, optional
         Where to put the answer, if it is large enough: new memory of this size costs as much time
         as what is written into it.
 
     Returns
     -------
-    (Q, Q, 2D + 1) array of float32
-        [i, j, D + g] is the log-likelihood of the pair when i is g positions below j; 0 for i = j.
+    (P, 2D + 1) array of float32
+        [p, D + g] is the log-likelihood of pair p = (i, j), i < j, when i is g positions below j.
     """
-    numbers = np.arange(n_items, dtype=np.int32) if numbers is None else numbers
     D, (win, lose) = gap_reach(n_items, phi), gap_probabilities(n_items, phi)
     # the spline's value at every gap is this matrix times its values at the nodes
     weights = _BASIS(_logit(np.concatenate([win[D:0:-1], lose[: D + 1]]))).T
     weights = np.ascontiguousarray(weights, np.float32)  # as exact as what is kept of the product
-    shape = (n_items, n_items, 2 * D + 1)
-    size = math.prod(shape)
+    size = len(table) * (2 * D + 1)
     if memory is None or len(memory) < size:
         memory = np.empty(size, np.float32)
-    out = memory[:size].reshape(shape)
-    out[np.arange(n_items), np.arange(n_items)] = 0
-    for first in range(0, len(table), _PAIRS_AT_ONCE):
-        values = table[first : first + _PAIRS_AT_ONCE].astype(np.float32, copy=False) @ weights
-        _put_pairs(values, first, numbers, out)
-    return out
+    table = table.astype(np.float32, copy=False)
+    if order is not None:
+        table = _renumbered(table, order, np.empty_like(table))
+    return np.matmul(table, weights, out=memory[:size].reshape(len(table), 2 * D + 1))
 
 
 @compiled
-def _put_pairs(values, first, numbers, out):
-    """Write the values of pairs from number `first` on, as either of its two items has them."""
-    n_items, n_gaps, low = len(numbers), values.shape[1], 0
-    while first >= n_items - 1 - low:  # pairs (0, 1), (0, 2), …, (1, 2), …
-        first -= n_items - 1 - low
-        low += 1
-    high = low + 1 + first
-    for n in range(len(values)):
-        upper, lower = out[numbers[low], numbers[high]], out[numbers[high], numbers[low]]
-        for g in range(n_gaps):
-            upper[g] = values[n, g]
-        for g in range(n_gaps):
-            lower[g] = values[n, n_gaps - 1 - g]
-        high += 1
-        if high == n_items:
-            low += 1
-            high = low + 1
+def _renumbered(table, order, out):
+    """The table with the items order[0], order[1], … as numbers 0, 1, …"""
+    Q, C, p = len(order), table.shape[1], 0
+    for a in range(Q):
+        for b in range(a + 1, Q):
+            low, high = min(order[a], order[b]), max(order[a], order[b])
+            row = table[low * (2 * Q - low - 1) // 2 + high - low - 1]
+            for c in range(C):  # nodes are symmetric: 1 − β is β read backwards
+                out[p, c] = row[c if low == order[a] else C - 1 - c]
+            p += 1
+    return out
 
 
 def gap_sums(table: NDArray[np.floating], sigma: NDArray[np.int32]) -> Array:

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from mallowmix.engine import Block, Engine, reduce_step
 from mallowmix.learn.spectral.gibbs_sweep import Chain
-from mallowmix.learn.spectral.likelihood_tables import N_NODES, NODES
+from mallowmix.learn.spectral.likelihood_tables import N_NODES
+from mallowmix.learn.spectral.tabulate import LANE_NODES
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, splitmix
 from mallowmix.numerics.token_gibbs import (
@@ -33,6 +34,7 @@ from mallowmix.numerics.token_gibbs import (
     token_count,
     user_stream,
 )
+from mallowmix.numerics.vector_logarithms import LANES, add_logarithms
 from mallowmix.numerics.work_arrays import empty, zero_rows
 from mallowmix.typing import Array
 
@@ -84,7 +86,7 @@ def marginal_tables(
     """
     broadcast = (beta, alpha, sweeps, number, key, caution, halves)
     total = engine.reduce(_step, blocks, broadcast, chains)[0].astype(np.float64, copy=False)
-    return total.transpose(1, 0, 2)
+    return total.transpose(1, 0, 2)[:, :, :N_NODES]
 
 
 @reduce_step("tabulate the marginal likelihood")
@@ -96,9 +98,10 @@ def _step(block: Block, broadcast: Any, chain: Chain) -> tuple[NDArray[np.float3
 
 
 def zero_table(n_items: int, n_components: int, *, halves: bool) -> NDArray[np.float32]:
-    """(P, K, nodes) zeros, or (2P, K, nodes); sums over many blocks are to be float64.
+    """(P, K, lanes) zeros, or (2P, K, lanes); sums over many blocks are to be float64.
 
-    A pair's rows lie together: those of all components change at a time.
+    A pair's rows lie together: those of all components change at a time. After the nodes is a
+    number without a meaning, so that they fill vector registers.
 
     Parameters
     ----------
@@ -108,7 +111,7 @@ def zero_table(n_items: int, n_components: int, *, halves: bool) -> NDArray[np.f
         As in `marginal_tables`.
     """
     P = n_items * (n_items - 1) // 2
-    return np.zeros((2 * P if halves else P, n_components, N_NODES), np.float32)
+    return np.zeros((2 * P if halves else P, n_components, LANES), np.float32)
 
 
 def add_block(
@@ -128,7 +131,7 @@ def add_block(
 
     Parameters
     ----------
-    table : (P, K, nodes) array, or (2P, K, nodes)
+    table : (P, K, lanes) array, or (2P, K, lanes)
         Of `zero_table`, changed in place.
     block : Block
         The users.
@@ -140,7 +143,7 @@ def add_block(
     rows = (block.starts, block.pair, block.weight, block.user_weight, _slots(block.n_items))
     draws = (chain.z.copy(), sweeps, number, key, block.first_user)
     odd_from = len(table) // 2 if halves else 0
-    _add_users(*rows, beta, alpha, *draws, caution, NODES, odd_from, table)
+    _add_users(*rows, beta, alpha, *draws, caution, LANES, odd_from, table)
 
 
 def _slots(n_items: int) -> NDArray[np.int32]:
@@ -167,13 +170,17 @@ def _add_users(
     key,
     first_user,
     caution,
-    nodes,
+    lanes,
     odd_from,
     table,
 ):
     """Add the comparisons of a block's users; of those of odd number from a row of the table on."""
     K, first = len(alpha), 0
-    n, p, r = empty(K), empty(K), zero_rows(longest_run(starts), K)
+    n, p, share, r = empty(K), empty(K), empty(K), zero_rows(longest_run(starts), K)
+    values, every = np.ones((K, LANES)), np.empty(K, np.uint16)
+    bits = values.view(np.uint64)
+    for k in range(K):
+        every[k] = k
     for m in range(len(starts) - 1):
         state = user_stream(key, first_user + m, _STEP, number)
         codes, w = pair[starts[m] : starts[m + 1]], weight[starts[m] : starts[m + 1]]
@@ -188,9 +195,23 @@ def _add_users(
             s, b = slot[codes[row]], beta[codes[row]]
             lower_won = s >= 0
             at = half + (s if lower_won else -1 - s)
-            for k in range(K):
-                u, rho = w[row] * user_weight[m], r[row, k] + caution * (1.0 - r[row, k])
-                _add(u, r[row, k], rho, b[k], lower_won, nodes, table[at, k])
+            for k in range(K):  # (r / ρ) log(1 − ρ + ρ v / b)
+                rho = r[row, k] + caution * (1.0 - r[row, k])
+                share[k] = w[row] * user_weight[m] * r[row, k] / rho
+                _ratios(rho, b[k], lower_won, values[k], lanes)
+            add_logarithms(values, bits, share, every, K, table[at], lanes)
+
+
+@compiled(fastmath=True)
+def _ratios(rho, b, lower_won, values, lanes):
+    """1 − ρ + ρ v / b at every node, v the probability that the winner wins.
+
+    Nodes are of the lower item; those of the higher one are 1 minus them.
+    """
+    slope = rho / b
+    rest, step = (1.0 - rho, slope) if lower_won else (1.0 - rho + slope, -slope)
+    for c in range(lanes):
+        values[c] = rest + step * LANE_NODES[c]
 
 
 @compiled(fastmath=True)
@@ -218,24 +239,3 @@ def _responsibilities(codes, weight, beta, sweeps, z, n, p, state, r):
                 n[z[token]] += w
                 left -= w
                 token += 1
-
-
-@compiled(fastmath=True)
-def _add(weight, r, rho, b, lower_won, nodes, out):
-    """Add (r / ρ) log(1 − ρ + ρ v / b) at every node v, the probability that the lower item wins.
-
-    Nodes are symmetric: those of the other item are the same, read backwards.
-    """
-    weight, slope = weight * r / rho, rho / b
-    # 1 + x = 1 − ρ + ρ v / b, v the probability that the winner wins; nodes are of the lower item
-    rest, step = (-rho, slope) if lower_won else (slope - rho, -slope)
-    if rho <= 0.5 and slope <= 1.5:  # −1/2 ≤ x ≤ 3/2: log(1 + x) = 2 artanh y, y = x / (2 + x)
-        for c in range(len(nodes)):
-            x = rest + step * nodes[c]
-            y = x / (2.0 + x)
-            z = y * y
-            series = 1.0 + z * (1 / 3 + z * (1 / 5 + z * (1 / 7 + z * (1 / 9 + z / 11))))
-            out[c] += weight * 2.0 * y * series
-    else:
-        for c in range(len(nodes)):
-            out[c] += weight * np.log(1.0 + rest + step * nodes[c])

@@ -1,6 +1,5 @@
 """Fill the tables of `likelihood_tables` from comparisons and drawn weights."""
 
-import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -9,16 +8,13 @@ from mallowmix.engine import parallel_map
 from mallowmix.learn.spectral.likelihood_tables import N_NODES, NODES, Tables
 from mallowmix.learn.spectral.pair_rows import PairRows
 from mallowmix.numerics.compiled import compiled
-from mallowmix.numerics.work_arrays import zero_rows
+from mallowmix.numerics.vector_logarithms import LANES, add_logarithms
+from mallowmix.numerics.work_arrays import empty, zero_rows
 from mallowmix.typing import Array
 
 SKIP = 0.005  # a user with a smaller weight of a component is left out of its table
 _HELD = 48  # a factor is at least SKIP · 9e-4, so a product of 48 does not underflow
-_LANES = 16  # the nodes, and what fills vector registers
-_LANE_NODES = np.append(NODES, NODES[-1])
-_LOG_2 = math.log(2)
-# of the 64 bits of a float: where the exponent begins, the fraction below it, and the bits of 1
-_SHIFT, _FRACTION, _ONE = np.uint64(52), np.uint64((1 << 52) - 1), np.uint64(1023 << 52)
+LANE_NODES = np.append(NODES, NODES[-1])  # the nodes, one for each lane
 
 
 def tabulate(
@@ -62,7 +58,7 @@ def tabulate(
 
     def part(block: PairRows) -> None:
         rows = (block.codes, block.starts, block.user, block.weight)
-        _tabulate(*rows, beta, narrow, active, n_active, wanted, gain, _LANES, block.first, tables)
+        _tabulate(*rows, beta, narrow, active, n_active, wanted, gain, LANES, block.first, tables)
 
     parallel_map(part, pairs, n_jobs)
     return tables
@@ -90,15 +86,14 @@ def _tabulate(
     """Tabulate pairs from number `first` on; the logarithm of a product replaces a sum of them."""
     # Every factor is rest + slope · b, b the probability that the lower-numbered item wins; where
     # the other one won, base + θ (1 − b) is rewritten so. A component's factors are multiplied at
-    # all nodes side by side, in the lanes of vector registers, `_HELD` rows at a time. `lanes` is
-    # `_LANES`, but not known to the compiler, which would unroll the loops and not vectorise them.
+    # all nodes side by side, in the lanes of vector registers, `_HELD` rows at a time.
     K = beta.shape[1]
-    every = np.empty(K, np.uint16)
+    every, ones, same = np.empty(K, np.uint16), empty(K), empty(K)
     for k in range(K):
-        every[k] = k
-    product, factor = np.ones((K, _LANES)), np.ones((K, _LANES))
+        every[k], ones[k] = k, 1.0
+    product, factor = np.ones((K, LANES)), np.ones((K, LANES))
     product_bits, factor_bits = product.view(np.uint64), factor.view(np.uint64)
-    table = zero_rows(K, _LANES)
+    table = zero_rows(K, LANES)
     for n in range(len(codes) // 2):
         held, stop = 0, starts[2 * n + 2]
         for row in range(starts[2 * n], stop):
@@ -116,15 +111,16 @@ def _tabulate(
                 slope = t if lower_won else -t
                 if w == 1.0:
                     for c in range(lanes):
-                        product[k, c] *= rest + slope * _LANE_NODES[c]
+                        product[k, c] *= rest + slope * LANE_NODES[c]
                 else:
                     for c in range(lanes):
-                        factor[j, c] = rest + slope * _LANE_NODES[c]
+                        factor[j, c] = rest + slope * LANE_NODES[c]
+                    same[j] = w
             if w != 1.0:
-                _add_logarithms(factor, factor_bits, w, active[m], n_own, table, lanes)
+                add_logarithms(factor, factor_bits, same, active[m], n_own, table, lanes)
             held += 1
             if held == _HELD or row + 1 == stop:
-                _add_logarithms(product, product_bits, 1.0, every, K, table, lanes)
+                add_logarithms(product, product_bits, ones, every, K, table, lanes)
                 held = 0
         for k in range(K):
             if wanted[k]:
@@ -133,25 +129,3 @@ def _tabulate(
                     out[k, first + n, c] = old + gain * (table[k, c] - old)
             for c in range(lanes):
                 table[k, c] = 0.0
-
-
-@compiled(fastmath=True)
-def _add_logarithms(values, bits, weight, which, n, table, lanes):
-    """Add weight · log values[i] to the table of component which[i], for n of them; set them to 1.
-
-    `bits` is the same memory as `values`: of 2^e f, 1 ≤ f < 2, the bits of e + 1023 and of f.
-    """
-    # With s = (f − √2) / (f + √2), |s| < .172, log f is log √2 + 2 (s + s³/3 + s⁵/5 + …). What is
-    # left out is below 2e-11.
-    for i in range(n):
-        k = np.uint64(which[i])
-        for c in range(lanes):
-            exponent = np.int64(bits[i, c] >> _SHIFT) - 1023
-            table[k, c] += weight * _LOG_2 * (exponent + 0.5)
-            bits[i, c] = (bits[i, c] & _FRACTION) | _ONE
-        for c in range(lanes):
-            s = (values[i, c] - math.sqrt(2)) / (values[i, c] + math.sqrt(2))
-            x = s * s
-            odd = 1 + x * (1 / 3 + x * (1 / 5 + x * (1 / 7 + x * (1 / 9 + x / 11))))
-            table[k, c] += weight * 2 * s * odd
-            values[i, c] = 1.0
