@@ -16,6 +16,9 @@ H has numbers only where the person compared two items. Without the factors, z, 
 have no zeros; with them the factor U of P has few (`cholesky.elimination`), if items that were
 compared seldom come first and z last, and most persons compare most of their items once or twice.
 
+A kernel that makes no array and calls none that does counts no references to its arrays, each of
+which is a locked instruction: what runs at every step is given its room.
+
 An answer that is improbable where Newton's method begins has next to no curvature there, and the
 step is far too long. The first step takes the curvature of a bound on log σ for it (Jaakkola and
 Jordan 2000), (σ(x) − ½) / x at x < 0, which cannot be too small.
@@ -53,7 +56,7 @@ def mean_factors(x, F, root):
     solve_in_place(root, x, q)
 
 
-@compiled
+@compiled(inline="always")
 def logistic(x):
     """σ(x), without overflow."""
     e = np.exp(-abs(x))
