@@ -43,6 +43,21 @@ def test_stacking_weights_against_brute_force():
     assert np.abs(found - best).max() < 0.006 and value(found) >= value(best)
 
 
+def test_stacking_weights_are_at_the_maximum_wherever_it_lies():
+    """Slopes are equal where there is weight: at a corner, at an edge, and with nothing seen."""
+    random = np.random.default_rng(2)
+    sure, noise = np.full(80, 0.9), random.uniform(0.2, 0.8, (80, 2))
+    for p in (np.column_stack([sure, noise]), np.column_stack([noise, noise[:, :1], sure])):
+        for prior in (np.full(p.shape[1], 1e-9), np.r_[1e-9, np.ones(p.shape[1] - 1)]):
+            w = stack_weights(p, np.ones(80), prior)
+            slope = (p / (p @ w)[:, None]).sum(axis=0) + prior / w  # all as large, by Lagrange
+            assert w.sum() == pytest.approx(1) and (w > 0).all()
+            assert np.abs(w * (slope - 80 - prior.sum())).max() < 1e-2
+    assert stack_weights(p[:0], np.ones(0), np.arange(1.0, 5.0)) == pytest.approx(
+        np.arange(1.0, 5.0) / 10, abs=1e-4
+    )
+
+
 def test_categories_are_shrunk_to_common_weights():
     random = np.random.default_rng(0)
     p = np.column_stack([random.uniform(0.6, 0.9, 400), random.uniform(0.1, 0.9, 400)])

@@ -35,11 +35,11 @@ from mallowmix.numerics.cholesky import elimination
 from mallowmix.numerics.laplace import (
     MUCH_BELOW,
     joint_density,
-    local_items,
-    local_prior,
+    newton_room,
     posterior_mode,
     write_precision,
 )
+from mallowmix.numerics.own_items import local_items, local_prior
 from planted import planted
 
 
@@ -380,8 +380,8 @@ def test_the_joint_density_of_utilities_and_its_derivatives():
     best = np.linalg.solve(np.eye(2) + V.T @ (V / psi[:, None]), V.T @ (d / psi))  # z given d
     rows, at = (winner, loser, weight, offset), np.r_[d, best]
     g, answers, P = np.empty(3), np.empty(3), np.empty((5, 6))
-    assert joint_density(*rows, at, prior, -np.inf, g, answers) == pytest.approx(value(at))
-    write_precision(winner, loser, answers, prior, elimination(winner, loser, 3, 5), g, P)
+    assert joint_density(*rows, at, *prior[:2], -np.inf, g, answers) == pytest.approx(value(at))
+    write_precision(winner, loser, answers, *prior[:3], *elimination(winner, loser, 3, 5), g, P)
     h = 1e-4 * np.eye(5)
     slopes = [(value(np.r_[d, best] + e) - value(np.r_[d, best] - e)) / 2e-4 for e in h]
     assert np.r_[g, 0, 0] == pytest.approx(slopes, rel=1e-6, abs=1e-6) and (P[:3, 5] == g).all()
@@ -403,7 +403,7 @@ def test_the_first_step_takes_a_curvature_that_is_not_too_small():
         local_prior(np.empty((2, 0)), np.ones(2), np.arange(2)),
     )
     offset, weight, g, h = np.array([-4.0, 3.0]), np.array([2.0, 1.0]), np.empty(2), np.empty(2)
-    joint_density(winner, loser, weight, offset, np.zeros(2), prior, MUCH_BELOW, g, h)
+    joint_density(winner, loser, weight, offset, np.zeros(2), *prior[:2], MUCH_BELOW, g, h)
     curve, t = (expit(-4.0) - 0.5) / -4.0, np.linspace(-9, 9, 50)
     assert h == pytest.approx([2 * curve, expit(3.0) * expit(-3.0)])
     bound = log_expit(-4.0) + (t + 4) / 2 - curve / 2 * (t**2 - 16)
@@ -416,7 +416,7 @@ def test_one_logarithm_for_many_answers_is_the_sum_of_theirs():
     prior, g, h = local_prior(np.empty((2, 0)), np.ones(2), np.arange(2)), np.empty(2), np.empty(n)
     for weight in (np.ones(n), np.full(n, 0.5)):
         rows = winner, loser, weight, offset
-        found = joint_density(*rows, np.zeros(2), prior, -np.inf, g, h)
+        found = joint_density(*rows, np.zeros(2), *prior[:2], -np.inf, g, h)
         assert found == pytest.approx(weight @ log_expit(offset))
 
 
@@ -429,7 +429,8 @@ def test_a_mode_is_found_from_far_away(start):
         np.array([start, -start]),
     )
     pattern = elimination(winner, loser, 2, 2)
-    posterior_mode(winner, loser, weight, offset, prior, pattern, d, P, 1e-8)
+    rows, room = (winner, loser, weight, offset), newton_room(len(winner), 2)
+    posterior_mode(*rows, prior, pattern, d, P, room, 1e-8, -np.inf)
     slope = 5 * expit(-(1 + d[0] - d[1]))
     assert d / 4 == pytest.approx([slope, -slope], rel=1e-5)
 

@@ -202,6 +202,24 @@ def test_the_first_of_the_held_out_users():
     assert np.array_equal(everyone.queries.pair, whole.queries.pair)
 
 
+def test_some_rows_of_the_held_out_users():
+    """Each user keeps what is given, but those of whom nothing is asked."""
+    whole = make_folds(people_with_factors(90), 0)[0].held_out
+    chosen = np.random.default_rng(3).random(len(whole.category)) < 0.03
+    part = whole.of_rows(chosen)
+    owner = np.repeat(np.arange(whole.block.n_users), np.diff(whole.queries.starts))
+    assert np.array_equal(part.queries.pair, whole.queries.pair[chosen])
+    assert np.array_equal(part.queries.users(), owner[chosen])
+    assert np.array_equal(part.category, whole.category[chosen])
+    assert part.counts.sum() == pytest.approx(whole.counts[chosen].sum())
+    assert part.n_users == whole.n_users and part.block.n_users == whole.block.n_users
+    for m in range(whole.block.n_users):
+        old, new = (slice(*each.block.starts[m : m + 2]) for each in (whole, part))
+        given = whole.block.pair[old] if m in owner[chosen] else []
+        assert part.block.pair[new].tolist() == list(given)
+    assert 0 < len(part.block.pair) < len(whole.block.pair)
+
+
 @pytest.mark.parametrize(("n", "n_folds"), [(90, 3), (400, 2), (1000, 1)])
 def test_folds_by_the_number_of_users(n, n_folds):
     folds = make_folds(people_with_factors(n), 0)

@@ -17,6 +17,7 @@ from mallowmix.infer.utilities_prediction import (
     probabilities_and_left_out,
     utilities_probabilities,
 )
+from mallowmix.infer.without_numba.predictions_arrays import predict_by_utilities
 from mallowmix.learn.utilities import conditioned_utilities
 from mallowmix.learn.utilities.initial_loadings import initial_utilities
 from mallowmix.learn.utilities.initial_means import initial_means
@@ -34,11 +35,11 @@ from mallowmix.numerics.cholesky import (
 )
 from mallowmix.numerics.laplace import (
     TOL,
-    local_items,
-    local_prior,
     mean_factors,
+    newton_room,
     posterior_mode,
 )
+from mallowmix.numerics.own_items import local_items, local_prior
 
 
 def block_of(users: list[list[tuple[int, int]]], Q: int) -> Block:
@@ -108,7 +109,8 @@ def test_elimination_of_a_matrix_with_zeros_against_the_library(q, r, n_pairs, s
     assert np.allclose(A @ x, b)
     assert np.isclose(log_determinant(U), np.linalg.slogdet(A)[1])
     assert np.allclose(inverse(U, *pattern), np.linalg.inv(A))
-    W = inverse_root(U, *pattern)
+    W = np.full((len(U), len(U)), np.nan)
+    inverse_root(U, *pattern, W)
     assert np.allclose(W.T @ W, np.linalg.inv(A)) and not np.triu(W, 1).any()
 
 
@@ -133,7 +135,10 @@ def test_the_prior_of_some_items_against_its_matrix():
     assert np.isclose(log_det + np.linalg.slogdet(B)[1], np.linalg.slogdet(own)[1])
     assert np.allclose(np.triu(root).T @ np.diag(1 / np.diag(root)) @ np.triu(root), B)
     d = np.array([0.4, -1.3])
-    assert np.allclose(mean_factors(d, F, root), V.T @ np.linalg.solve(own, d))  # z given d
+    x = np.r_[d, np.nan, np.nan, np.nan]
+    mean_factors(x, F, root)
+    assert (x[:2] == d).all()
+    assert np.allclose(x[2:], V.T @ np.linalg.solve(own, d))  # z given d
     assert np.allclose(np.linalg.inv(B), np.eye(3) - V.T @ np.linalg.solve(own, V))
     assert np.allclose(precision, 1 / VARIANCES[[2, 0]]) and np.allclose(F, V * precision[:, None])
 
@@ -144,9 +149,9 @@ def test_laplace_against_quadrature():
     offset = MEAN[winner] - MEAN[loser]
     prior = local_prior(LOADINGS, VARIANCES, np.arange(3))
     x, factor, pattern = np.zeros(6), np.empty((6, 7)), elimination(winner, loser, 3, 6)
-    rows = winner, loser, np.ones(len(ANSWERS)), offset
-    evidence, d = posterior_mode(*rows, prior, pattern, x, factor, TOL), x[:3]
-    assert np.allclose(x[3:], mean_factors(d, prior[1], prior[3]))
+    rows, room = (winner, loser, np.ones(len(ANSWERS)), offset), newton_room(len(ANSWERS), 6)
+    evidence, d = posterior_mode(*rows, prior, pattern, x, factor, room, TOL, -np.inf), x[:3]
+    assert np.allclose(x[3:], LOADINGS.T @ np.linalg.solve(S, d), atol=1e-7)
     gradient = np.zeros(3)
     for row in range(len(ANSWERS)):
         rest = 1 / (1 + np.exp(offset[row] + d[winner[row]] - d[loser[row]]))
@@ -167,7 +172,8 @@ def laplace_of(pairs, n_items, loadings, variances, weight):
     pattern = elimination(winner, loser, len(items), size)
     x, P = np.zeros(size), np.zeros((size, size + 1))
     rows = winner, loser, weight, np.zeros(len(pairs))
-    evidence = posterior_mode(*rows, prior, pattern, x, P, 1e-9)
+    room = newton_room(len(pairs), size)
+    evidence = posterior_mode(*rows, prior, pattern, x, P, room, 1e-9, -np.inf)
     return items, winner, loser, x[: len(items)], (P, *pattern), evidence
 
 
@@ -213,7 +219,8 @@ def test_a_rough_mode_is_off_by_the_square_of_the_last_step():
     for tol in (1e-9, 0.1):
         x = np.array([0.9, -0.7, 0.5, 0, 0, 0])
         weight, factor = np.ones(len(ANSWERS)), np.empty((6, 7))
-        posterior_mode(winner, loser, weight, offset, prior, pattern, x, factor, tol)
+        rows, room = (winner, loser, weight, offset), newton_room(len(ANSWERS), 6)
+        posterior_mode(*rows, prior, pattern, x, factor, room, tol, -np.inf)
         modes.append(x[:3])
     assert 0 < np.abs(modes[1] - modes[0]).max() < 0.1**2
 
@@ -447,3 +454,28 @@ def test_a_component_in_two_halves_is_the_same_component():
     assert two.factors == pytest.approx(one.factors)
     assert two.products[:, 0] == pytest.approx(one.products[:, 0] / 2)
     assert two.products[:, -1] == pytest.approx(one.products[:, -1])
+
+
+def test_components_that_hardly_count_may_be_rough():
+    """Newton's method ends sooner for them; the slow twin takes the same steps for all."""
+    random = np.random.default_rng(11)
+    Q, M = 9, 300
+    model = mm.UtilitiesModel(
+        1.5 * random.normal(size=(4, Q)),
+        0.5 * random.normal(size=(Q, 2)),
+        np.full(Q, 0.4),
+        [0.4, 0.3, 0.2, 0.1],
+        list("abcdefghi"),
+    )
+    users = []
+    for _ in range(M):
+        u = model.means[random.integers(4)] + 0.7 * random.normal(size=Q)
+        pairs = [random.choice(Q, 2, replace=False) for _ in range(12)]
+        users.append([(i, j) if u[i] > u[j] else (j, i) for i, j in pairs])
+    block, queries = block_of(users, Q), Queries.same_for_all(M, np.arange(1, Q))
+    shares = utilities_posterior(block, model).shares
+    assert (shares < 1e-3).mean() > 0.2
+    p, sums = probabilities_and_left_out(block, model, queries)
+    exact, exact_sums = predict_by_utilities(block, model, queries, 1e-4)
+    assert np.abs(p - exact).max() < 1e-5 and np.abs(p - exact).mean() < 1e-6
+    assert np.abs(sums - exact_sums).max() < 1e-3

@@ -21,12 +21,13 @@ from mallowmix.numerics.cholesky import elimination, inverse_root
 from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.laplace import (
     TOL,
-    local_items,
-    local_prior,
     logistic,
+    newton_room,
     posterior_mode,
 )
+from mallowmix.numerics.own_items import component_offsets, local_items, local_prior
 from mallowmix.numerics.small_work import is_small
+from mallowmix.numerics.token_gibbs import longest_run
 from mallowmix.numerics.work_arrays import empty, empty_rows
 from mallowmix.typing import Array
 
@@ -116,36 +117,40 @@ def _predict(
     modes, tol, out, sums,
 ):  # fmt: skip
     """Write into `out`, `modes` and `sums`; into the last two if they are not empty."""
-    (K, Q), r = means.shape, loadings.shape[1]
-    share = empty(K)
+    (K, Q), r, longest = means.shape, loadings.shape[1], longest_run(starts)
+    most, most_asked = min(Q, 2 * longest) + r, longest_run(query_starts)
+    share, offset, x = empty(K), empty_rows(K, longest), empty(most)
+    room = newton_room(longest, most)
+    p, left = empty_rows(K, most_asked), empty_rows(K, longest if len(sums) else 0)
     for m in range(len(starts) - 1):
         rows, n = slice(starts[m], starts[m + 1]), starts[m + 1] - starts[m]
-        asked = query[query_starts[m] : query_starts[m + 1]]
+        own, asked = weight[rows], query[query_starts[m] : query_starts[m + 1]]
         items, winner, loser = local_items(pair[rows], Q, number)
-        q, at = len(items), 2 * starts[m]
+        q, at, top = len(items), 2 * starts[m], -np.inf
         prior, pattern = (
             local_prior(loadings, variances, items),
             elimination(winner, loser, q, q + r),
         )
-        offset, x, U = empty(n), empty(q + r), empty_rows(q + r, q + r + 1)
-        p, left = empty_rows(K, len(asked)), empty_rows(K, n if len(sums) else 0)
+        U, W = empty_rows(q + r, q + r + 1), empty_rows(q + r, q + r)
         for i in range(q):
             number[items[i]] = i
-        for k in range(K):
-            for row in range(n):
-                offset[row] = means[k, items[winner[row]]] - means[k, items[loser[row]]]
-            for i in range(q + r):
-                x[i] = modes[k, at + i] if i < q and len(modes) else 0.0
+        likeliest = component_offsets(winner, loser, own, items, means, log_shares, x, offset)
+        for turn in range(K):
+            k = (likeliest + turn) % K
+            gaps = offset[k]
+            for i in range(q):
+                x[i] = modes[k, at + i] if len(modes) else 0.0
             share[k] = log_shares[k] + posterior_mode(
-                winner, loser, weight[rows], offset, prior, pattern, x, U, tol
+                winner, loser, own, gaps, prior, pattern, x, U, room, tol, top - log_shares[k]
             )
+            top = max(top, share[k])
             if len(modes):
                 for i in range(q):
                     modes[k, at + i] = x[i]
-            W = inverse_root(U, *pattern)
-            _probabilities(asked, number, means[k], loadings, variances, x, W, p[k])
+            inverse_root(U, *pattern, W)
+            _probabilities(asked, number, k, means, loadings, variances, x, W, room[0], p)
             if len(sums):
-                _probabilities_from_others(winner, loser, weight[rows], offset, x, W, left[k])
+                _probabilities_from_others(winner, loser, own, gaps, x, W, k, left)
         for item in items:
             number[item] = -1
         _normalise(share)
@@ -160,7 +165,7 @@ def _predict(
                 total = 0.0
                 for k in range(K):
                     total += share[k] / max(left[k, row], _LEAST)
-                sums[m] -= weight[starts[m] + row] * np.log(total)
+                sums[m] -= own[row] * np.log(total)
 
 
 @compiled(inline="always")
@@ -177,14 +182,14 @@ def _normalise(share):
 
 
 @compiled(fastmath={"reassoc", "contract"})  # squares are added up in any order
-def _probabilities(asked, number, mean, loadings, variances, mode, W, p):
-    """Write the probability of each pair, under one component, into p."""
+def _probabilities(asked, number, k, means, loadings, variances, mode, W, column, p):
+    """Write the probability of each pair, under component k, into p."""
     (Q, r), n = loadings.shape, len(W)
     q = n - r
-    column = empty(n)
     for a in range(len(asked)):
-        i, j = asked[a] // Q, asked[a] % Q
-        gap, v = mean[i] - mean[j], 0.0
+        i = asked[a] // Q
+        j = asked[a] - i * Q
+        gap, v = means[k, i] - means[k, j], 0.0
         for row in range(n):
             column[row] = 0.0
         for item, sign in ((i, 1.0), (j, -1.0)):
@@ -202,18 +207,18 @@ def _probabilities(asked, number, mean, loadings, variances, mode, W, p):
                         column[row] += f * W[row, q + b]
         for row in range(n):
             v += column[row] * column[row]
-        p[a] = logistic(gap / np.sqrt(1 + np.pi / 8 * v))
+        p[k, a] = logistic(gap / np.sqrt(1 + np.pi / 8 * v))
 
 
 @compiled(fastmath={"reassoc", "contract"})
-def _probabilities_from_others(winner, loser, weight, offset, mode, W, p):
-    """Write the probability of each answer, given the others, under one component, into p."""
+def _probabilities_from_others(winner, loser, weight, offset, mode, W, k, p):
+    """Write the probability of each answer, given the others, under component k, into p."""
     for row in range(len(winner)):
         x, y, v = winner[row], loser[row], 0.0
         for a in range(np.uint64(min(x, y)), np.uint64(len(W))):
             s = W[a, x] - W[a, y]
             v += s * s
-        p[row] = from_the_others(offset[row] + mode[x] - mode[y], v, weight[row])
+        p[k, row] = from_the_others(offset[row] + mode[x] - mode[y], v, weight[row])
 
 
 @compiled

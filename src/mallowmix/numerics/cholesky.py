@@ -21,6 +21,7 @@ from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.work_arrays import (
     empty,
     empty_integers,
+    empty_rows,
     minus_ones,
     zero_integers,
     zero_rows,
@@ -151,30 +152,37 @@ def back_substitute(U, starts, columns, x):
 
 
 @compiled(fastmath={"contract"})
+def solve_in_place(U, x, first):
+    """Replace b, the numbers of x from `first` on, by the x of A x = b, with a full U."""
+    n = len(U)
+    for k in range(n):
+        f = x[first + k] / U[k, k]
+        for i in range(np.uint64(k + 1), np.uint64(n)):
+            x[first + i] -= f * U[k, i]
+    for k in range(n - 1, -1, -1):
+        total = x[first + k]
+        for i in range(np.uint64(k + 1), np.uint64(n)):
+            total -= U[k, i] * x[first + i]
+        x[first + k] = total / U[k, k]
+
+
+@compiled
 def solve(U, b):
     """The x of A x = b, with a full U."""
-    n = len(U)
-    x = empty(n)
-    for k in range(n):
+    x = empty(len(b))
+    for k in range(len(b)):
         x[k] = b[k]
-    for k in range(n):
-        f = x[k] / U[k, k]
-        for i in range(np.uint64(k + 1), np.uint64(n)):
-            x[i] -= f * U[k, i]
-    for k in range(n - 1, -1, -1):
-        total = x[k]
-        for i in range(np.uint64(k + 1), np.uint64(n)):
-            total -= U[k, i] * x[i]
-        x[k] = total / U[k, k]
+    solve_in_place(U, x, 0)
     return x
 
 
 @compiled(fastmath={"contract"})
-def inverse_root(U, starts, columns):
-    """W = √D U⁻ᵀ, lower triangular, with A⁻¹ = Wᵀ W."""
+def inverse_root(U, starts, columns, W):
+    """Write W = √D U⁻ᵀ, lower triangular, with A⁻¹ = Wᵀ W."""
     n, m = len(U), len(starts) - 1
-    W = zero_rows(n, n)
     for k in range(n):
+        for x in range(n):
+            W[k, x] = 0.0
         W[k, k] = 1.0
     for k in range(np.uint64(m)):
         scale = 1 / U[k, k]
@@ -193,13 +201,14 @@ def inverse_root(U, starts, columns):
         scale = 1 / np.sqrt(U[k, k])
         for x in range(k + 1):
             W[k, x] *= scale
-    return W
 
 
 @compiled
 def inverse(U, starts, columns):
     """A⁻¹ = Wᵀ W."""
-    return square(inverse_root(U, starts, columns))
+    W = empty_rows(len(U), len(U))
+    inverse_root(U, starts, columns, W)
+    return square(W)
 
 
 @compiled

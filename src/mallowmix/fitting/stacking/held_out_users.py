@@ -51,6 +51,20 @@ class HeldOut(NamedTuple):
     counts: Array
     n_users: int
 
+    def of_rows(self, chosen: NDArray[np.bool_]) -> "HeldOut":
+        """The same with only some hidden comparisons; users who have none of them say nothing."""
+        M = self.block.n_users
+        asked = np.bincount(self.queries.users()[chosen], minlength=M)
+        given = np.where(asked > 0, np.diff(self.block.starts), 0)
+        rows = np.repeat(asked > 0, np.diff(self.block.starts))
+        block = self.block
+        some = Block(
+            0, block.n_items, np.r_[0, np.cumsum(given)], block.pair[rows], block.weight[rows],
+            block.user_weight,
+        )  # fmt: skip
+        queries = Queries(np.r_[0, np.cumsum(asked)], self.queries.pair[chosen])
+        return HeldOut(some, queries, self.category[chosen], self.counts[chosen], self.n_users)
+
 
 class Fold(NamedTuple):
     """One split of the users: `train` (and its `blocks`) to learn from, `held_out` to judge by."""

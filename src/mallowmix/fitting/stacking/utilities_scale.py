@@ -123,8 +123,7 @@ class _Judges(NamedTuple):
     def of(cls, held_out: HeldOut, model: Member, n_users: int, known: bool) -> "_Judges":
         assert isinstance(model, UtilitiesModel)
         some = first_held_out(held_out, n_users)
-        kind = (some.category == N_CATEGORIES - 1) == known
-        some = some._replace(counts=np.where(kind, some.counts, 0.0))
+        some = some.of_rows((some.category == N_CATEGORIES - 1) == known)
         return cls(some, model, new_modes(some.block, model))
 
     def loss(self, scale: UtilitiesScale) -> float:

@@ -15,7 +15,12 @@ from mallowmix.learn.utilities.laplace_arrays import condition_arrays
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.cholesky import elimination, inverse
 from mallowmix.numerics.compiled import compiled, unwritable
-from mallowmix.numerics.laplace import TOL, local_items, local_prior, posterior_mode
+from mallowmix.numerics.laplace import (
+    TOL,
+    newton_room,
+    posterior_mode,
+)
+from mallowmix.numerics.own_items import local_items, local_prior
 from mallowmix.numerics.small_work import is_small
 from mallowmix.typing import Array
 
@@ -112,13 +117,13 @@ def _condition(
         items, winner, loser = local_items(pair[rows], Q, number)
         q, prior = len(items), local_prior(loadings, variances, items)
         offset, U = np.empty(n), np.empty((q + r, q + r + 1))
-        pattern = elimination(winner, loser, q, q + r)
+        pattern, room = elimination(winner, loser, q, q + r), newton_room(n, q + r)
         for k in range(K):
             for row in range(n):
                 offset[row] = means[k, items[winner[row]]] - means[k, items[loser[row]]]
             d = np.zeros(q + r)
             log_joint[m, k] += posterior_mode(
-                winner, loser, weight[rows], offset, prior, pattern, d, U, TOL
+                winner, loser, weight[rows], offset, prior, pattern, d, U, room, TOL, -np.inf
             )
             covariance, z = inverse(U, *pattern), d[q:]
             for i in range(Q):

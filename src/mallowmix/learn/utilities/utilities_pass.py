@@ -18,7 +18,12 @@ from mallowmix.engine import Block, reduce_step
 from mallowmix.model.utilities_model import UtilitiesModel
 from mallowmix.numerics.cholesky import elimination, inverse_root, square
 from mallowmix.numerics.compiled import compiled, unwritable
-from mallowmix.numerics.laplace import local_items, local_prior, posterior_mode
+from mallowmix.numerics.laplace import (
+    newton_room,
+    posterior_mode,
+)
+from mallowmix.numerics.own_items import component_offsets, local_items, local_prior
+from mallowmix.numerics.token_gibbs import longest_run
 from mallowmix.numerics.work_arrays import empty, empty_rows, zero_rows, zeros
 from mallowmix.typing import Array
 
@@ -148,31 +153,35 @@ def _sums(starts, pair, weight, user_weight, means, loadings, variances, log_sha
 
     Nothing is added to `moments` where it is empty.
     """
-    (K, Q), r = means.shape, loadings.shape[1]
-    n_users, evidence = 0.0, 0.0
-    share = empty(K)
+    (K, Q), r, longest = means.shape, loadings.shape[1], longest_run(starts)
+    n_users, evidence, most = 0.0, 0.0, min(Q, 2 * longest) + r
+    share, offset, room = empty(K), empty_rows(K, longest), newton_room(longest, most)
+    own_means = empty(most)
     for m in range(len(starts) - 1):
         rows, n = slice(starts[m], starts[m + 1]), starts[m + 1] - starts[m]
         if n == 0 or user_weight[m] == 0:
             continue
         items, winner, loser = local_items(pair[rows], Q, number)
-        q, at = len(items), 2 * starts[m]
+        q, at, own = len(items), 2 * starts[m], weight[rows]
         prior, n_all = local_prior(loadings, variances, items), q + r
-        offset, U, X = empty(n), empty_rows(K * n_all, n_all + 1), zero_rows(K + r, K + r)
+        U, W = empty_rows(K * n_all, n_all + 1), empty_rows(n_all, n_all)
+        X = zero_rows(K + r, K + r)
         pattern = elimination(winner, loser, q, n_all)
         V = empty_rows(r, q)
         for a in range(r):
-            for x in range(q):
-                V[a, x] = loadings[items[x], a]
+            for i in range(q):
+                V[a, i] = loadings[items[i], a]
         top, x = -np.inf, empty_rows(K, n_all)
-        for k in range(K):
-            for row in range(n):
-                offset[row] = means[k, items[winner[row]]] - means[k, items[loser[row]]]
+        likeliest = component_offsets(
+            winner, loser, own, items, means, log_shares, own_means, offset
+        )
+        for turn in range(K):
+            k = (likeliest + turn) % K
             for i in range(q):
                 x[k, i] = modes[k, at + i]
             share[k] = log_shares[k] + posterior_mode(
-                winner, loser, weight[rows], offset, prior, pattern, x[k],
-                U[k * n_all : (k + 1) * n_all], tol,
+                winner, loser, own, offset[k], prior, pattern, x[k],
+                U[k * n_all : (k + 1) * n_all], room, tol, top - log_shares[k],
             )  # fmt: skip
             top = max(top, share[k])
             for i in range(q):
@@ -187,8 +196,7 @@ def _sums(starts, pair, weight, user_weight, means, loadings, variances, log_sha
             share[k] *= user_weight[m] / scale
             total[k] += share[k]
             if share[k] >= _LEAST_RESPONSIBILITY:
-                own = U[k * n_all : (k + 1) * n_all]
-                W = inverse_root(own, *pattern)
+                inverse_root(U[k * n_all : (k + 1) * n_all], *pattern, W)
                 _add(X, products, residuals, items, k, share[k], means[k], V, x[k, :q], x[k, q:], W)
                 if len(moments):
                     _add_moments(moments, items, share[k], x[k], W)
