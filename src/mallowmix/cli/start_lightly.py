@@ -5,6 +5,7 @@ OpenBLAS begins a thread a core when NumPy is imported, each of which first runs
 of one question are small, and larger work is spread over threads of ours.
 """
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from typing import Any
 
 LIGHT_COMMANDS = frozenset({"show", "rank", "predict", "next-pair"})
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"  # the environment variable
+_OBJECTS = 100_000  # new ones, before garbage is looked for
 
 
 class _NoPandas(MetaPathFinder):
@@ -27,6 +29,8 @@ class _NoPandas(MetaPathFinder):
 def start_lightly(words: Sequence[str]) -> None:
     """Let nothing import pandas or begin threads of BLAS, in the process of a light command.
 
+    And let Python look for garbage less often: what a command imports is needed to its end.
+
     Parameters
     ----------
     words : sequence of str
@@ -35,3 +39,4 @@ def start_lightly(words: Sequence[str]) -> None:
     if set(words[:1]) & LIGHT_COMMANDS:
         sys.meta_path.insert(0, _NoPandas())
         os.environ.setdefault(BLAS_THREADS, "1")
+        gc.set_threshold(_OBJECTS)
