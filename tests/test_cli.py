@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mallowmix as mm
-from command_line import run
+from command_line import imports_of, run
 from mallowmix.cli.fit import default_name
 from mallowmix.model.fit_options import ProjectionsOptions
 from mallowmix.model.model_file import dumps
@@ -92,6 +92,14 @@ def test_help_needs_no_numpy_and_answers_at_once():
         assert "Usage: mallowmix" in shown.stdout
     # of processor time, which does not grow with what else the machine does; about .4
     assert min(took) < 0.9
+
+
+@pytest.mark.slow
+def test_a_command_imports_itself_alone():
+    """Each command is imported when it is run, or when all are listed."""
+    modules = "mallowmix.cli.show mallowmix.cli.fit mallowmix.cli.rank"
+    assert imports_of("show", "--help", of=modules)[1] == ["mallowmix.cli.show"]
+    assert imports_of("--help", of=modules)[1] == modules.split()
 
 
 def _seconds_of_children():

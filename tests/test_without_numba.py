@@ -13,11 +13,12 @@ from mallowmix.infer import (
     collapsed_variational,
     gibbs_draws,
     member_evidence,
+    pair_queries,
     utilities_prediction,
 )
 from mallowmix.infer.collapsed_variational import fold_in, vertex_posterior
 from mallowmix.infer.member_evidence import mixed_membership_left_out
-from mallowmix.infer.pair_queries import Queries
+from mallowmix.infer.pair_queries import Queries, query_categories
 from mallowmix.infer.prepared_model import PreparedModel
 from mallowmix.infer.utilities_prediction import (
     probabilities_and_left_out,
@@ -139,6 +140,17 @@ def test_predictions_and_answers_left_out_are_the_same(seed, spread, kernels_ref
     assert left_out == pytest.approx(mixed, abs=3e-4, rel=0)  # as exact as the weights
 
 
+def test_how_many_items_of_a_pair_are_known_is_the_same(monkeypatch):
+    block = some_users(2)
+    block = replace(block, weight=np.where(np.arange(len(block.pair)) % 3, block.weight, 0.0))
+    queries = Queries.same_for_all(block.n_users, np.arange(Q * Q))
+    expected = query_categories(block, queries)
+    monkeypatch.setattr(pair_queries, "_categories", None)
+    with one_answer():
+        assert query_categories(block, queries).tolist() == expected.tolist()
+    assert set(expected) == {0, 1, 2}
+
+
 @pytest.mark.parametrize("vertex_share", [0.0, 0.5])
 def test_draws_are_the_same(vertex_share, kernels_refused):
     block, model = some_users(3, whole=True), prepared(3, vertex_share)
@@ -165,7 +177,8 @@ def model_with_predictor():
     """A small model with a predictor of two kinds of members."""
     components = mm.M4.from_orders([ITEMS, ITEMS[::-1]], phi=0.4)
     members = CalibratedModel(components), utilities(2)
-    predictor = Predictor(members, np.full((3, 2), 0.5), evidence_weights=np.full(3, 0.7))
+    weights = np.array([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]])  # by how many items are known
+    predictor = Predictor(members, weights, evidence_weights=np.array([0.7, 0.2, 0.7]))
     return replace(mm.FittedModel(components), predictor=predictor)
 
 
@@ -213,7 +226,7 @@ def test_a_question_imports_no_heavy_package_and_is_answered_alike(command, tmp_
     (tmp_path / "pairs.csv").write_text("first,second\ni0,i3\n")
     words = [command, str(tmp_path / "model.m4"), str(tmp_path / "votes.csv"), "--json"]
     words += ["--user", "ann"] if command == "rank" else ["--pairs", str(tmp_path / "pairs.csv")]
-    heavy = "pydantic numba llvmlite narwhals scipy sklearn plotly pandas polars xarray"
+    heavy = "pyarrow numpy.ma pydantic numba llvmlite narwhals scipy sklearn plotly pandas polars"
     said, imported = imports_of(*words, of=heavy)
     assert imported == []
     answer = json.loads(said)

@@ -1,97 +1,44 @@
 """The app: all commands under one name; every error becomes a sentence and an exit code here.
 
 Nothing here or in a command's module imports numpy at its top, so that `--help` answers at once;
-commands import what they need.
+commands import what they need, and are themselves imported when they are run.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from mallowmix._version import __version__
-from mallowmix.cli.calibrate import calibrate_command
-from mallowmix.cli.check import check_command
-from mallowmix.cli.choose_k import choose_k_command
-from mallowmix.cli.compare import compare_command
-from mallowmix.cli.compare_groups import compare_groups_command
-from mallowmix.cli.compare_models import compare_models_command
-from mallowmix.cli.compare_on_split import compare_on_split_command
-from mallowmix.cli.convert import convert_command
-from mallowmix.cli.demo import demo_command
-from mallowmix.cli.diagnose import diagnose_command
-from mallowmix.cli.evaluate import evaluate_command
-from mallowmix.cli.fit import fit_command
-from mallowmix.cli.heldout import heldout_command
 from mallowmix.cli.help_words import kind_in_words
-from mallowmix.cli.intervals import intervals_command
-from mallowmix.cli.leaderboard import leaderboard_command
+from mallowmix.cli.lazy_commands import LazyCommands
 from mallowmix.cli.memory_limit import refuse_low_limit
-from mallowmix.cli.name import name_command
-from mallowmix.cli.next_pair import next_pair_command
 from mallowmix.cli.plain_values import convert_plainly
-from mallowmix.cli.plot import plot_command
-from mallowmix.cli.predict import predict_command
-from mallowmix.cli.rank import rank_command
-from mallowmix.cli.report import report_command
-from mallowmix.cli.reproduce import reproduce_command
-from mallowmix.cli.sample_posterior import sample_posterior_command
-from mallowmix.cli.separability import separability_command
-from mallowmix.cli.serve import serve_command
 from mallowmix.cli.shell import EXIT_CODES, exit_with_code, use_option_names
-from mallowmix.cli.show import show_command
-from mallowmix.cli.simulate import simulate_command
-from mallowmix.cli.update import update_command
-from mallowmix.cli.weights import weights_command
-from mallowmix.cli.without_pandas import leave_pandas_out
+from mallowmix.cli.start_lightly import start_lightly
 
 _EPILOG = (
     "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
 )
-_GROUPS: dict[str, dict[str, Callable[..., None]]] = {  # in the order of the help text
-    "Start here": {
-        "demo": demo_command,
-        "check": check_command,
-        "fit": fit_command,
-        "show": show_command,
-        "report": report_command,
-    },
-    "Data": {
-        "convert": convert_command,
-        "simulate": simulate_command,
-        "update": update_command,
-    },
-    "People": {
-        "leaderboard": leaderboard_command,
-        "weights": weights_command,
-        "predict": predict_command,
-        "rank": rank_command,
-        "next-pair": next_pair_command,
-        "compare-groups": compare_groups_command,
-    },
-    "How far to rely on it": {
-        "choose-k": choose_k_command,
-        "intervals": intervals_command,
-        "sample-posterior": sample_posterior_command,
-        "diagnose": diagnose_command,
-        "calibrate": calibrate_command,
-        "heldout": heldout_command,
-        "compare": compare_command,
-        "compare-on-split": compare_on_split_command,
-        "compare-models": compare_models_command,
-    },
-    "Share": {
-        "name": name_command,
-        "plot": plot_command,
-        "serve": serve_command,
-    },
-    "Research": {
-        "evaluate": evaluate_command,
-        "separability": separability_command,
-        "reproduce": reproduce_command,
-    },
+_GROUPS: dict[str, tuple[str, ...]] = {  # in the order of the help text
+    "Start here": ("demo", "check", "fit", "show", "report"),
+    "Data": ("convert", "simulate", "update"),
+    "People": ("leaderboard", "weights", "predict", "rank", "next-pair", "compare-groups"),
+    "How far to rely on it": (
+        "choose-k",
+        "intervals",
+        "sample-posterior",
+        "diagnose",
+        "calibrate",
+        "heldout",
+        "compare",
+        "compare-on-split",
+        "compare-models",
+    ),
+    "Share": ("name", "plot", "serve"),
+    "Research": ("evaluate", "separability", "reproduce"),
 }
 
 
@@ -128,8 +75,28 @@ class Group(TyperGroup):
 
     def __init__(self, *values: Any, **options: Any) -> None:
         super().__init__(*values, **options)
+        self.commands: Any = LazyCommands(_GROUPS, Command)
+        self._listing = False
         for param in self.params:
             kind_in_words(convert_plainly(param))
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of all commands, in the order of the help text."""
+        return list(self.commands)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command by its name; while the help is written, without its options."""
+        if self._listing:
+            return self.commands.listed(cmd_name)
+        return super().get_command(ctx, cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, with a line for each command."""
+        self._listing = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._listing = False
 
     def get_help_option(self, ctx: Any) -> Any:
         """A switch, off unless given, described as all others."""
@@ -156,9 +123,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _group, _commands in _GROUPS.items():
-    for _name, _function in _commands.items():
-        app.command(_name, cls=Command, rich_help_panel=_group)(_function)
 
 
 def _version(requested: bool) -> None:
@@ -186,7 +150,7 @@ def _root(
 def main() -> NoReturn:
     """The entry point."""
     given = sys.argv[1:]
-    leave_pandas_out(given)
+    start_lightly(given)
     with exit_with_code(given):
         command = typer.main.get_command(app)
     command.main(given, prog_name="mallowmix")

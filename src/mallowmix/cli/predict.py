@@ -1,7 +1,8 @@
 """`mallowmix predict`: what people will choose, for any pairs."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -77,70 +78,105 @@ def predict_command(
     from mallowmix.model.model_file import load
     from mallowmix.readers.pairs import read_pairs
 
-    requested, fitted = read_pairs(pairs), load(model)
-    choice = EngineChoice(engine, memory, scheduler, cache, in_memory=requested.users is not None)
-    with one_question(), choice.opened(votes, read, n_jobs) as (comparisons, run):
-        people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
-        table = (
-            _for_each(fitted, people, requested, n_jobs)
-            if requested.users is not None
-            else _for_all(fitted, people, requested, run)
-        )
+    with one_question():
+        requested, fitted = read_pairs(pairs), load(model)
+        each = requested.users is not None
+        choice = EngineChoice(engine, memory, scheduler, cache, in_memory=each)
+        with choice.opened(votes, read, n_jobs) as (comparisons, run):
+            people = comparisons.with_items(fitted.items, unknown_items=unknown_items)
+            predicted = (
+                _for_each(fitted, people, requested, n_jobs)
+                if each
+                else _for_all(fitted, people, requested, run)
+            )
     if output is not None:
-        save_table(table, output)
+        save_table(predicted.table(), output)
     if json:
-        echo_json(_values(table, requested, output))
+        echo_json(_values(predicted, requested, output))
     elif not quiet:
-        _print_result(table, requested, pairs, output)
+        _print_result(predicted, requested, pairs, output)
+
+
+class _Predicted(NamedTuple):
+    """The rows of the answer."""
+
+    n_rows: int
+    n_unknown: int
+    rows: Callable[[int], list[dict[str, Any]]]  # at least so many of the first, or all
+    table: Callable[[], Any]  # makes an Arrow table of all
 
 
 def _for_each(
     model: "FittedModel", people: "Comparisons", requested: Any, n_jobs: int | None
-) -> Any:
+) -> _Predicted:
     """One row for each row of the pairs file."""
-    import pyarrow as pa
-
     from mallowmix.infer.predict import predict_each
 
     probability, known = predict_each(
         model, people, requested.users, requested.pairs, n_jobs=n_jobs
     )
     first, second = zip(*requested.pairs, strict=True)
-    return pa.table(
-        {
-            "user": requested.users,
-            "first": first,
-            "second": second,
-            "probability": probability,
-            "known": known,
-        }
-    )
+    columns = {"user": requested.users, "first": first, "second": second}
+    columns |= {"probability": probability, "known": known}
+
+    def rows(n: int) -> list[dict[str, Any]]:
+        parts = requested.users[:n], requested.pairs[:n], probability[:n], known[:n]
+        return [_row(*each) for each in zip(*parts, strict=True)]
+
+    def table() -> Any:
+        import pyarrow as pa
+
+        return pa.table(columns)
+
+    return _Predicted(len(known), int((~known).sum()), rows, table)
 
 
-def _for_all(model: "FittedModel", people: "Comparisons", requested: Any, run: Any) -> Any:
+def _row(user: object, pair: Any, probability: float, known: Any) -> dict[str, Any]:
+    values = {"user": user, "first": pair[0], "second": pair[1], "probability": float(probability)}
+    return values | {"known": bool(known)}
+
+
+def _for_all(model: "FittedModel", people: "Comparisons", requested: Any, run: Any) -> _Predicted:
     """Predict every pair for all users, sorted by user."""
     import numpy as np
-    import pyarrow as pa
 
+    from mallowmix.data.natural_order import natural_order
     from mallowmix.infer.predict import predict as predict_pairs
 
     found = predict_pairs(model, people, requested.pairs, engine=run)
-    known = np.repeat(people.per_user() > 0, len(requested.pairs))
-    return by_user(found.to_frame("pyarrow").append_column("known", pa.array(known)))
+    known, n_pairs = people.per_user() > 0, len(requested.pairs)
+
+    def rows(n: int) -> list[dict[str, Any]]:
+        shown = natural_order(people.users, min(-(-n // max(n_pairs, 1)), people.n_users))
+        return [
+            _row(user, pair, p, known[m])
+            for m, user in zip(shown, people.users[shown].tolist(), strict=True)
+            for pair, p in zip(requested.pairs, found.probability[m], strict=True)
+        ]
+
+    def table() -> Any:
+        import pyarrow as pa
+
+        of_rows = pa.array(np.repeat(known, n_pairs))
+        return by_user(found.to_frame("pyarrow").append_column("known", of_rows))
+
+    return _Predicted(n_pairs * len(known), n_pairs * int((~known).sum()), rows, table)
 
 
-def _values(table: Any, requested: Any, output: Path | None) -> dict[str, Any]:
+def _values(predicted: _Predicted, requested: Any, output: Path | None) -> dict[str, Any]:
     """A summary, and the predictions themselves where they are not written to a file."""
     values = {
-        "n_predictions": table.num_rows,
-        "n_unknown": table.column("known").to_pylist().count(False),
+        "n_predictions": predicted.n_rows,
+        "n_unknown": predicted.n_unknown,
         "columns": list(requested.taken),
         "output": None if output is None else str(output),
     }
-    return values if output is not None else values | {"predictions": table.to_pylist()}
+    if output is not None:
+        return values
+    return values | {"predictions": predicted.rows(predicted.n_rows)}
 
 
-def _print_result(table: Any, requested: Any, pairs: Path, output: Path | None) -> None:
+def _print_result(predicted: _Predicted, requested: Any, pairs: Path, output: Path | None) -> None:
     first, second = requested.taken
     whom = "each for the user of its row" if requested.users is not None else "each for all users"
     echo(
@@ -150,18 +186,18 @@ def _print_result(table: Any, requested: Any, pairs: Path, output: Path | None) 
     shown = new_table(
         "user", "first", "second", "first preferred", "known", numeric=("first preferred",)
     )
-    for row in table.slice(0, SHOWN).to_pylist():
+    for row in predicted.rows(SHOWN)[:SHOWN]:
         names = [safe(row[name]) for name in ("user", "first", "second")]
         shown.add_row(*names, as_percent(row["probability"]), "yes" if row["known"] else "no")
     screen().print(shown)
-    more = table.num_rows - SHOWN
+    more = predicted.n_rows - SHOWN
     echo(
-        f"\nThese are {SHOWN} of {table.num_rows:,} predictions; -o writes all of them."
+        f"\nThese are {SHOWN} of {predicted.n_rows:,} predictions; -o writes all of them."
         if more > 0 and output is None
         else ""
     )
-    if unknown := table.column("known").to_pylist().count(False):
-        words = counted(unknown, "prediction is", "predictions are")
+    if predicted.n_unknown:
+        words = counted(predicted.n_unknown, "prediction is", "predictions are")
         echo(f"{words} for users without comparisons: what the population would choose.")
     if output is not None:
-        echo(f"Wrote {output}: {counted(table.num_rows, 'prediction', 'predictions')}.")
+        echo(f"Wrote {output}: {counted(predicted.n_rows, 'prediction', 'predictions')}.")

@@ -61,7 +61,15 @@ class Reader:
 
     def __call__(self, votes: Any) -> Any:
         """The comparisons."""
-        return self.reading(votes).comparisons
+        small = self._small(votes)
+        return self.reading(votes).comparisons if small is None else small
+
+    def _small(self, votes: Any) -> Any:
+        """The comparisons of a small file, where no option was given; else None."""
+        from mallowmix.readers.small_csv import small_comparisons
+
+        usual = all(value == OPTIONS[name][1] for name, value in self.options.items())
+        return small_comparisons(votes) if usual and isinstance(votes, Path) else None
 
     def reading(self, votes: Any) -> Any:
         """Return the comparisons and what was counted."""

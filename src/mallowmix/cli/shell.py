@@ -41,7 +41,7 @@ _PIPE_WIDTH = 120  # columns of a table that goes into a file or a pipe
 files_written: list[Path] = []  # by the running command
 _line: list[str] = []  # the arguments of the running command, as they were typed
 _names: dict[str, str] = {}  # how the running command writes each option
-_commands: dict[str, Any] = {}  # all commands, by their names
+_commands: list[Mapping[str, Any]] = []  # all commands, by their names
 
 
 class Screen(Console):
@@ -112,7 +112,7 @@ def use_option_names(command: Any, commands: Mapping[str, Any]) -> None:
     """Let messages name options as this command does, and those of other commands as they do."""
     _names.clear()
     _names.update(option_names(command))
-    _commands.update(commands)
+    _commands[:] = [commands]
 
 
 def message_text(message: Any) -> str:
@@ -124,7 +124,8 @@ def message_text(message: Any) -> str:
 
 def _typed(option: Option) -> str:
     """An option as the command types it that has it: the running one, or that of its function."""
-    other = _commands.get(option.function.replace("_", "-"))
+    name = option.function.replace("_", "-")
+    other = next((commands[name] for commands in _commands if name in commands), None)
     return as_typed(option, _names if other is None else option_names(other))
 
 

@@ -86,7 +86,8 @@ def chosen_users(numbers: Iterable[int] | NDArray[Any], count: int) -> NDArray[n
     if chosen.dtype != bool:
         if chosen.ndim != 1 or (len(chosen) and chosen.dtype.kind not in "iu"):
             raise DataError(_NO_NUMBERS)
-        if len(np.unique(chosen)) < len(chosen):
+        ordered = np.sort(chosen)
+        if (ordered[1:] == ordered[:-1]).any():
             raise DataError(
                 "A user is named twice; give each once, and how much each counts with ",
                 Option("user_weight"),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mallowmix.engine import Block
 from mallowmix.numerics.compiled import compiled
-from mallowmix.numerics.small_work import INTERPRETED, is_small
+from mallowmix.numerics.small_work import is_small
 
 
 class Queries(NamedTuple):
@@ -53,10 +53,21 @@ def query_categories(block: Block, queries: Queries) -> NDArray[np.int64]:
     (n,) array of int
         0, 1 or 2 for each pair.
     """
+    if is_small(block.n_users * block.n_items):
+        return _few_categories(block, queries)
     starts = block.starts - block.starts[0]
-    rows = starts, block.pair, block.weight, block.n_items, *queries
-    small = is_small(INTERPRETED * (len(block.pair) + len(queries.pair)))
-    return (_categories.interpreted if small else _categories)(*rows)
+    return _categories(starts, block.pair, block.weight, block.n_items, *queries)
+
+
+def _few_categories(block: Block, queries: Queries) -> NDArray[np.int64]:
+    """The same as `_categories`, without Numba."""
+    user, counted, Q = block.users_of_rows(), block.weight > 0, block.n_items
+    known = np.zeros((block.n_users, Q), np.int64)
+    for item in np.divmod(block.pair, Q):
+        known[user[counted], item[counted]] = 1
+    first, second = np.divmod(queries.pair, Q)
+    asking = queries.users()
+    return known[asking, first] + known[asking, second]
 
 
 @compiled

@@ -24,6 +24,7 @@ from mallowmix.model.component_model import ComponentModel
 from mallowmix.model.fitted_model import FittedModel
 from mallowmix.model.pair_model import Pairs, check_model
 from mallowmix.model.predictor import Predictor
+from mallowmix.numerics.small_work import is_small
 from mallowmix.typing import Array
 
 POPULATION = np.array(["population"], object)
@@ -92,6 +93,8 @@ def _predict_codes(
 ) -> Array:
     """(M, n) the same for ordered pairs by their codes."""
     blocks = make_blocks(data)
+    if is_small(len(data)) and isinstance(engine, ThreadEngine):
+        engine = ThreadEngine(1)  # NumPy on little arrays keeps other threads waiting
     if isinstance(model, FittedModel) and model.predictor is not None:
         parts = engine.map(_pooled, blocks, (model.predictor, codes))
     else:

@@ -101,7 +101,7 @@ def utility_draws(block: Block, model: UtilitiesModel, n_draws: int, *, seed: in
         random = generator(seed, Step.UTILITY_DRAWS, block.first_user + m)
         component = random.choice(model.n_components, n_draws, p=posterior.shares[m])
         noise = random.standard_normal((n_draws, Q))
-        for k in np.unique(component):
+        for k in sorted(set(component.tolist())):
             rows = component == k
             root = _root(posterior.covariances[m, k])
             out[m, rows] = posterior.means[m, k] + noise[rows] @ root.T

@@ -1,11 +1,11 @@
 """A table of pairs to predict: two columns of items and, optionally, a column of users."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mallowmix.errors import DataError
-from mallowmix.readers.files import open_path
-from mallowmix.readers.inputs import error_context
+from mallowmix.readers.small_csv import Columns, small_columns
 
 NAMES = (("first", "second"), ("item_a", "item_b"), ("left", "right"), ("winner", "loser"))
 
@@ -20,9 +20,29 @@ class WantedPairs(NamedTuple):
 
 def read_pairs(path: Path) -> WantedPairs:
     """Read pairs from a file (.csv, .tsv, .jsonl, .parquet, …); columns as in `NAMES`."""
+    return _small_pairs(small_columns(path)) or _read_pairs(path)
+
+
+def _small_pairs(columns: Columns | None) -> WantedPairs | None:
+    taken = None if columns is None else _taken(columns)
+    if columns is None or taken is None:
+        return None
+    pairs = list(zip(*(columns[name] for name in taken), strict=True))
+    return WantedPairs(pairs, columns.get("user"), taken)
+
+
+def _taken(names: Collection[Any]) -> tuple[str, str] | None:
+    """The first two columns that are there."""
+    return next((both for both in NAMES if set(both) <= set(names)), None)
+
+
+def _read_pairs(path: Path) -> WantedPairs:
+    from mallowmix.readers.files import open_path
+    from mallowmix.readers.inputs import error_context
+
     with error_context(str(path)):
         source = open_path(path)
-        taken = next((both for both in NAMES if set(both) <= set(source.names)), None)
+        taken = _taken(source.names)
         if taken is None:
             other = "; ".join(", ".join(both) for both in NAMES[1:])
             raise DataError(
