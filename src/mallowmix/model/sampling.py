@@ -15,10 +15,10 @@ from mallowmix.errors import (
     check_choice,
     check_count,
 )
-from mallowmix.numerics.compiled import compiled
-from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
+from mallowmix.numerics.randomness import Step, as_key, generator, uniform_pairs
 
 _THETA, _TOKENS = int(Step.WEIGHTS), int(Step.COMPARISONS)
+_AT_ONCE = 1 << 16  # tokens that are drawn side by side
 
 
 class Sample(NamedTuple):
@@ -158,35 +158,32 @@ def pair_distribution(mu: ArrayLike | None, n_items: int) -> NDArray[np.float64]
     return weights / weights.sum()
 
 
-@compiled
-def _number_up_to(ascending, value):
-    """How many of the numbers are at most `value`, by bisection."""
-    low, high = 0, len(ascending)
-    while low < high:
-        middle = (low + high) // 2
-        if ascending[middle] <= value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@compiled
-def _draw_tokens(starts, theta, beta, cumulative, low, high, key):
+def _draw_tokens(
+    starts: NDArray[np.int64],
+    theta: NDArray[np.float64],
+    beta: NDArray[np.float64],
+    cumulative: NDArray[np.float64],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    key: np.uint64,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The winner and the loser of each token."""
     winner, loser = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
-    last = theta.shape[1] - 1
-    for m in range(len(starts) - 1):
-        for n in range(starts[m], starts[m + 1]):
-            u, v = uniforms(key, _TOKENS, m, n - starts[m], 0)
-            # the pair
-            p = min(_number_up_to(cumulative, u * cumulative[-1]), len(low) - 1)
-            k, below = 0, theta[m, 0]  # the component z
-            while v >= below and k < last:
-                k += 1
-                below += theta[m, k]
-            chance, _ = uniforms(key, _TOKENS, m, n - starts[m], 1)
-            if chance < beta[k, low[p], high[p]]:
-                winner[n], loser[n] = low[p], high[p]
-            else:
-                winner[n], loser[n] = high[p], low[p]
+    for first in range(0, int(starts[-1]), _AT_ONCE):
+        token = np.arange(first, min(first + _AT_ONCE, int(starts[-1])))
+        user = np.searchsorted(starts, token, "right") - 1
+        number = token - starts[user]
+        u, v = uniform_pairs(key, _TOKENS, user, number, 0)
+        pair = np.searchsorted(cumulative, u * cumulative[-1], "right").clip(max=len(low) - 1)
+        component = _component(theta[user], v)
+        chance, _ = uniform_pairs(key, _TOKENS, user, number, 1)
+        i, j = low[pair], high[pair]
+        won = chance < beta[component, i, j]
+        winner[token], loser[token] = np.where(won, i, j), np.where(won, j, i)
     return winner, loser
+
+
+def _component(theta: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.int64]:
+    """(n,) the first component whose running sum of weights is above v, or the last one."""
+    below = np.cumsum(theta[:, :-1], axis=1)
+    return np.sum(v[:, None] >= below, axis=1)
