@@ -575,7 +575,7 @@ def test_many_people_are_placed_and_predicted_from_disk(tmp_path):
 def test_the_table_of_starting_by_hand():
     commands = {"--help": {"seconds": 0.5, "bytes": 3e7}, "show": {"seconds": 0.6, "bytes": 5.1e7}}
     result = {"commands": commands, "compiling": {"model": {"seconds": 8, "kernels": 7}}}
-    for seconds, words in ((9.5, "| model | 19 | ≤ 10 s, the model alone: met |"), (12, "not met")):
+    for seconds, words in ((9.5, "| model | 19 | ≤ 10 CPU-seconds: met |"), (12, "not met")):
         result["first_fits"] = {"model": seconds, "model and predictor": 24}
         text = page_tables.starting_table(result)
         assert words in text and "| model and predictor | 48 |  |" in text

@@ -209,7 +209,7 @@ def _fill_uniforms(key, step, user, token, draw, u, v):
         u[i], v[i] = _two_uniforms(token[i], user[i], step, draw, key)
 
 
-@compiled(inline="always")
+@compiled
 def splitmix(state):
     """splitmix64: a new state and a uniform on [0, 1); Philox gives each stream its first state.
 
