@@ -237,16 +237,17 @@ def test_majorities_of_pairs_counted_user_by_user(monkeypatch):
     votes = mm.load_dishes(n_users=30).comparisons
     votes = replace(votes, user_weight=np.linspace(0.5, 2, 30))
     net: dict[tuple[int, int, int], float] = {}
-    for user, winner, loser in zip(votes.user, votes.winner, votes.loser, strict=True):
+    rows = zip(votes.user, votes.winner, votes.loser, votes.weight, strict=True)
+    for user, winner, loser, weight in rows:
         key = (user, min(winner, loser), max(winner, loser))
-        sign = 1 if winner < loser else -1
-        net[key] = net.get(key, 0) + sign * votes.user_weight[user]
+        signed = weight if winner < loser else -weight
+        net[key] = net.get(key, 0) + signed * votes.user_weight[user]
     total, square = np.zeros((2, votes.n_items, votes.n_items))
     for (_, low, high), difference in net.items():
         total[low, high] += difference
         square[low, high] += difference**2
-    for rows in (7, 1 << 16):
-        monkeypatch.setattr(preference_cycles, "_ROWS", rows)
+    for together in (7, 1 << 16):
+        monkeypatch.setattr(preference_cycles, "_ROWS", together)
         low, high, z = _majorities(votes)
         assert z == pytest.approx(total[low, high] / np.sqrt(square[low, high]))
         assert len(z) == np.count_nonzero(square)
