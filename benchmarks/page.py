@@ -157,8 +157,9 @@ the ratings and the comparisons.
         """
 `python -m benchmarks.starting`: what commands on the dishes (600 people, 16 dishes) cost in a
 process of their own with compiled kernels, in units of `mallowmix --help`: processor time, the
-least of a few runs. Then the kernels that a fresh install compiles, for a plain `fit` with its
-predictor, then for `weights`, then for `rank`, in the same unit.
+least of a few runs. Then, in the same unit, a process that imports the package, fits the dishes and
+compiles all that it needs, without and with a predictor; and the kernels of them: those of the
+model, what the predictor adds, then what `weights` and `rank` add.
 """,
         starting_table,
     ),

@@ -33,27 +33,47 @@ print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, 1024 * u
 """
 
 
+# a fit by somebody who has just installed the package; `n_jobs=1`: nobody waits for another thread
+FIRST_FITS = {
+    "model": "mm.fit(votes, 3, n_jobs=1, predictor=False)",
+    "model and predictor": "mm.fit(votes, 3, n_jobs=1)",
+}
+
+
 def cost(words: tuple[str, ...], folder: Path) -> dict[str, float]:
     """Processor seconds and peak memory of a command in a process of its own; the least of some."""
-    runs = []
-    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    variables = {**os.environ, "PYTHONPATH": path}
-    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # or each run would parse the package again
-    for _ in range(REPEATS + 1):  # the first may compile
-        launched = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", _LAUNCHER, "-m", "mallowmix", *words],
-            cwd=folder, env=variables,
-            stdout=subprocess.PIPE, text=True, check=True,
-        )  # fmt: skip
-        code, seconds, size = launched.stdout.split()
-        if code != "0":
-            raise RuntimeError(f"{' '.join(words)} ended with {code}.")
-        runs.append((float(seconds), int(size)))
+    runs = [_used(("-m", "mallowmix", *words), folder) for _ in range(REPEATS + 1)]
     return {"seconds": min(run[0] for run in runs), "bytes": min(run[1] for run in runs)}
 
 
+def first_fits() -> dict[str, float]:
+    """Processor seconds of a process that fits the dishes and has no compiled kernels."""
+    start = "import mallowmix as mm; votes = mm.load_dishes().comparisons; "
+    seconds = {}
+    for name, fit in FIRST_FITS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            seconds[name] = _used(("-c", start + fit), Path(folder), NUMBA_CACHE_DIR=folder)[0]
+    return seconds
+
+
+def _used(words: tuple[str, ...], folder: Path, **environment: str) -> tuple[float, int]:
+    """Processor seconds and peak memory of Python with these arguments."""
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    variables = {**os.environ, "PYTHONPATH": path, **environment}
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # or each run would parse the package again
+    launched = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", _LAUNCHER, *words],
+        cwd=folder, env=variables,
+        stdout=subprocess.PIPE, text=True, check=True,
+    )  # fmt: skip
+    code, seconds, size = launched.stdout.split()
+    if code != "0":
+        raise RuntimeError(f"{' '.join(words)} ended with {code}.")
+    return float(seconds), int(size)
+
+
 def compiling() -> dict[str, dict[str, float]]:
-    """Processor seconds and kernels of a first fit, then of weights and rank."""
+    """Processor seconds and kernels of a first fit without and with predictor, weights, rank."""
     done = subprocess.run(
         [sys.executable, "-m", "tools.compile_times"],
         cwd=ROOT, capture_output=True, text=True, check=True,
@@ -74,7 +94,12 @@ def measure() -> dict[str, Any]:
         first, second = votes.items[:2]
         (folder / "pairs.csv").write_text(f"first,second\n{first},{second}\n")
         commands = {name: cost(words, folder) for name, words in COMMANDS.items()}
-    return {"about": about(), "commands": commands, "compiling": compiling()}
+    return {
+        "about": about(),
+        "commands": commands,
+        "first_fits": first_fits(),
+        "compiling": compiling(),
+    }
 
 
 def main() -> None:

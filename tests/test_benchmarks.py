@@ -190,8 +190,12 @@ def results(tmp_path_factory):
     rows = many_cores.measure(TINY, 40, [1, 2])
     save("many_cores", {"about": about(), "comparisons": 1200.0, "rows": rows}, folder)
     one = {"--help": starting.cost(("--help",), folder)}
-    first = {"fit": {"seconds": 3.0, "kernels": 9}}
-    save("starting", {"about": about(), "commands": one, "compiling": first}, folder)
+    first, times = {"model": {"seconds": 3.0, "kernels": 9}}, {"model": 5.0}
+    save(
+        "starting",
+        {"about": about(), "commands": one, "first_fits": times, "compiling": first},
+        folder,
+    )
     save(
         "foldin",
         foldin.measure(foldin.Sizes(TINY, users=40, one=10, matrix=20, calls=3), silent),
@@ -570,10 +574,12 @@ def test_many_people_are_placed_and_predicted_from_disk(tmp_path):
 
 def test_the_table_of_starting_by_hand():
     commands = {"--help": {"seconds": 0.5, "bytes": 3e7}, "show": {"seconds": 0.6, "bytes": 5.1e7}}
-    text = page_tables.starting_table(
-        {"commands": commands, "compiling": {"fit": {"seconds": 8, "kernels": 7}}}
-    )
-    assert "| `show` | 1.2 | 51 MB |" in text and "| `fit` | 16 | 7 |" in text
+    result = {"commands": commands, "compiling": {"model": {"seconds": 8, "kernels": 7}}}
+    for seconds, words in ((9.5, "| model | 19 | ≤ 10 CPU-seconds: met |"), (12, "not met")):
+        result["first_fits"] = {"model": seconds, "model and predictor": 24}
+        text = page_tables.starting_table(result)
+        assert words in text and "| model and predictor | 48 |  |" in text
+    assert "| `show` | 1.2 | 51 MB |" in text and "| model | 16 | 7 |" in text
 
 
 def test_the_table_of_one_core_by_hand():

@@ -18,7 +18,8 @@ from mallowmix.numerics import kernel_cache
 from mallowmix.numerics.compiled import compiled, unwritable
 
 SOURCE = Path(mm.__file__).parent
-MOST_KERNELS = 27  # that a first fit of the dishes calls from Python
+# that a first fit of the dishes calls from Python, without and with its predictor
+MOST_KERNELS = {"predictor=False": 13, "predictor=True": 21}
 ONE_KERNEL = ("separability", "--n-items", "4", "-k", "2", "--n-draws", "3", "--phi", "0.1")
 
 
@@ -185,13 +186,14 @@ def test_the_users_cache_is_where_the_desktop_says(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_first_fit_compiles_few_kernels_and_each_for_one_kind_of_arrays():
+@pytest.mark.parametrize("predictor", MOST_KERNELS)
+def test_a_first_fit_compiles_few_kernels_and_each_for_one_kind_of_arrays(predictor):
     """Every kernel or kind of arrays more is waited for by every user, once."""
     script = (
         "import gc\n"
         "import mallowmix as mm\n"
         "from mallowmix.numerics.compiled import Kernel\n"
-        "mm.fit(mm.load_dishes().comparisons, 3)\n"
+        f"mm.fit(mm.load_dishes().comparisons, 3, {predictor})\n"
         "made = [k for k in gc.get_objects() if type(k) is Kernel and k._outer is not None]\n"
         "for kernel in made:\n"
         "    print(kernel.__name__, len(kernel._outer.signatures))\n"
@@ -200,5 +202,5 @@ def test_a_first_fit_compiles_few_kernels_and_each_for_one_kind_of_arrays():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     kinds = {name: int(n) for name, n in (line.split() for line in done.stdout.splitlines())}
-    assert 20 < len(kinds) <= MOST_KERNELS
+    assert 10 < len(kinds) <= MOST_KERNELS[predictor]
     assert set(kinds.values()) == {1}

@@ -13,7 +13,7 @@ from scipy.stats import beta as beta_distribution
 from scipy.stats import kstest
 
 from mallowmix.engine import Block, ThreadEngine
-from mallowmix.learn.spectral.gibbs_sweep import _histogram, _sweep, new_chains
+from mallowmix.learn.spectral.gibbs_sweep import _histogram, _swept, new_chains
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.monte_carlo_em import monte_carlo_em, polya_from_histogram
 from oracles import chi_square_p
@@ -33,7 +33,7 @@ def sweep_crowd(words, alpha, sweeps, theta=None):
     z = np.zeros(M * n, np.uint8)
     theta = np.full((M, K), 1 / K) if theta is None else theta
     pair = np.tile(np.array(words, np.int32), M)
-    drawn, tokens = _sweep(
+    drawn, tokens = _swept(
         starts,
         pair,
         np.ones(M * n),
@@ -92,7 +92,7 @@ def test_a_row_of_weight_two_and_a_half_is_three_tokens():
     for starts, pair, weight in (one, three):
         z, theta = np.zeros(3, np.uint8), np.full((1, 2), 0.5)
         for sweep in range(6):
-            theta, tokens = _sweep(
+            theta, tokens = _swept(
                 starts,
                 pair,
                 weight,

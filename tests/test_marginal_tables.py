@@ -79,7 +79,7 @@ def test_a_table_is_the_change_of_the_marginal_likelihood_by_enumeration():
 def _by_node(r, rho, b, lower_won=True):
     """(r / ρ) log(1 − ρ + ρ v / b) at every node, as a row of weight 1 adds it."""
     values, out = np.zeros((1, LANES)), np.zeros((1, LANES))
-    _ratios(rho, b, lower_won, values[0], LANES)
+    _ratios(rho, b, lower_won, values, 0, LANES)
     which = np.zeros(1, np.uint16)
     add_logarithms(values, values.view(np.uint64), np.array([r / rho]), which, 1, out, LANES)
     return out[0, : len(NODES)]

@@ -10,7 +10,14 @@ from scipy import stats
 
 import oracles
 from mallowmix.errors import OptionError
-from mallowmix.numerics.randomness import as_key, generator, log_gamma_draw, philox, uniforms
+from mallowmix.numerics.randomness import (
+    as_key,
+    generator,
+    log_gamma_draw,
+    philox,
+    uniform_pairs,
+    uniforms,
+)
 
 words = st.integers(0, 2**32 - 1)
 ONES = 0xFFFFFFFF
@@ -94,3 +101,11 @@ def test_gamma_draws_have_their_distribution(shape):
         state, value = log_gamma_draw(np.uint64(state), shape)
         draws.append(value)
     assert stats.kstest(np.exp(draws), stats.gamma(shape).cdf).pvalue > 1e-4
+
+
+def test_uniforms_of_arrays_are_those_of_each_counter():
+    user, token = np.array([3, 0, 2**33]), np.array([1, 7, 2])
+    u, v = uniform_pairs(np.uint64(9), 31, user, token, 4)
+    for i in range(3):
+        one = uniforms.interpreted(np.uint64(9), 31, int(user[i]), int(token[i]), 4)
+        assert (u[i], v[i]) == one

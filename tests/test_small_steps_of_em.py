@@ -27,7 +27,7 @@ from mallowmix.learn.spectral.fit_notes import (
 from mallowmix.learn.spectral.gibbs_sweep import (
     _first_shares,
     _histogram,
-    _sweep,
+    _swept,
     gibbs_step,
     most_tokens,
     new_chains,
@@ -77,12 +77,12 @@ def test_a_sweep_goes_on_from_its_tokens_and_draws_weights_given_them():
     z, theta = np.ones(4, np.uint8), np.full((3, 2), 0.5)
     rows = block.starts, block.pair, block.weight
     kept = z.copy()
-    drawn, tokens = _sweep(*rows, BETA, ALPHA, kept, theta, 0, 3, np.uint64(1), 0)
+    drawn, tokens = _swept(*rows, BETA, ALPHA, kept, theta, 0, 3, np.uint64(1), 0)
     assert kept.tolist() == z.tolist()
     assert tokens == pytest.approx(np.array([[0, 2.5], [0, 0], [0, 1.0]]), abs=1e-12)
     assert drawn.sum(axis=1) == pytest.approx(np.ones(3))
     for sweep in range(3):
-        _, tokens = _sweep(*rows, BETA, ALPHA, z, theta, 2, sweep, np.uint64(1), 0)
+        _, tokens = _swept(*rows, BETA, ALPHA, z, theta, 2, sweep, np.uint64(1), 0)
         expected = np.bincount(z[:3], [1.0, 0.5, 1.0], 2), [0, 0], np.bincount(z[3:], minlength=2)
         assert tokens == pytest.approx(np.array(expected), abs=1e-9)
 
@@ -94,9 +94,9 @@ def test_the_first_sweep_draws_by_the_weights_given_and_later_ones_by_the_prior(
     theta = np.tile([0.8, 0.2], (M, 1))
     rows = block.starts, block.pair, block.weight
     z = np.zeros(M, np.uint8)
-    _sweep(*rows, BETA, ALPHA, z, theta, 1, 0, np.uint64(2), 0)
+    _swept(*rows, BETA, ALPHA, z, theta, 1, 0, np.uint64(2), 0)
     assert np.mean(z == 0) == pytest.approx(0.72 / 0.76, abs=0.03)
-    _sweep(*rows, BETA, ALPHA, z, theta, 1, 1, np.uint64(2), 0)
+    _swept(*rows, BETA, ALPHA, z, theta, 1, 1, np.uint64(2), 0)
     w = ALPHA * BETA[0] / (ALPHA @ BETA[0])
     assert np.mean(z == 0) == pytest.approx(w[0], abs=0.05)
     drawn = swept_chains([block], BETA, ALPHA, 2, np.uint64(3))[0].theta

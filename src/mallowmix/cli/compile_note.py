@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 # of processor time for all kernels of a first `fit`, on one thread (a faster machine needs less);
 # measured by `python -m tools.compile_times`
-FIRST_FIT_SECONDS = 52
+FIRST_FIT_SECONDS = 30
 NOTE = (
     f"Compiling, once: about {FIRST_FIT_SECONDS} s of processor time for a first fit, less for "
     "other commands"

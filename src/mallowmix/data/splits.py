@@ -15,7 +15,6 @@ from mallowmix.errors import DataError, OptionError
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
 from mallowmix.numerics.token_gibbs import token_count
-from mallowmix.numerics.work_arrays import zeros
 from mallowmix.typing import Array
 
 SplitBy: TypeAlias = Literal["comparisons", "items"]
@@ -189,7 +188,8 @@ def first_half(
     rest goes as one piece, and the two halves of a tie go together (then sizes may differ by
     more).
     """
-    first = _halve(starts, weight, first_user, key)
+    first = np.zeros(len(weight))
+    _halve(starts, weight, first_user, key, first)
     ties = tie_halves(starts, pair, weight, n_items)
     if ties is not None:  # they are one answer, and must not be found in both halves
         _join_ties(starts, pair, n_items, ties, first)
@@ -197,15 +197,13 @@ def first_half(
 
 
 @compiled
-def _halve(starts, weight, first_user, key):
-    first = zeros(len(weight))
+def _halve(starts, weight, first_user, key, first):
     for m in range(len(starts) - 1):
         rows, user = slice(starts[m], starts[m + 1]), first_user + m
         n = token_count(weight[rows])
         coin, _ = uniforms(key, _HALVES, user, 0, 1)
         wanted = n // 2 + (1 if n % 2 == 1 and coin < 0.5 else 0)
         take(weight[rows], n, wanted, first[rows], key, _HALVES, user)
-    return first
 
 
 @compiled
@@ -284,7 +282,7 @@ def _item_sides(user, winner, loser, key):
 # ---- selection ----
 
 
-@compiled
+@compiled(inline="always")
 def take(weight, left, wanted, taken, key, step, user):
     """Selection sampling: take each piece with probability (still wanted) / (still left)."""
     token = 0
@@ -292,7 +290,7 @@ def take(weight, left, wanted, taken, key, step, user):
         rest = weight[row]
         while rest > 0:
             u, _ = uniforms(key, step, user, token, 0)
-            piece = min(1.0, rest)
+            piece = rest if rest < 1.0 else 1.0
             if u * left < wanted:
                 taken[row] += piece
                 wanted -= 1

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from mallowmix.numerics.compiled import compiled
 
 EXACT_UP_TO = 12
+_FEW_ITEMS = 25  # for which compiling takes longer than searching a hundred times
 
 
 def best_order(wins: ArrayLike) -> NDArray[np.int32]:
@@ -68,7 +69,8 @@ def insertion_search(wins: ArrayLike, order: ArrayLike) -> NDArray[np.int32]:
     margin = np.ascontiguousarray(wins - wins.T)
     # above the rounding of a sum of margins, or the search could run in circles
     least_gain = 1e-9 * np.abs(margin).max()
-    return _insertion_search(margin, np.array(order, np.int32), least_gain)
+    search = _insertion_search.interpreted if len(wins) <= _FEW_ITEMS else _insertion_search
+    return search(margin, np.array(order, np.int32), least_gain)
 
 
 @compiled

@@ -8,6 +8,7 @@ same number in every order, thread and machine, so results never depend on how t
 from enum import IntEnum, unique
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mallowmix.errors import OptionError
 from mallowmix.numerics.compiled import compiled
@@ -176,7 +177,39 @@ def uniforms(key, step, user, token, draw):
     )
 
 
-@compiled(inline="always")
+def uniform_pairs(
+    key: np.uint64,
+    step: int,
+    user: NDArray[np.integer],
+    token: NDArray[np.integer],
+    draw: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """`uniforms` for arrays of users and tokens.
+
+    Parameters
+    ----------
+    key, step, draw
+        As there.
+    user, token : (n,) arrays of int
+        The two other counters.
+
+    Returns
+    -------
+    tuple of two (n,) arrays
+    """
+    u, v = np.empty(len(user)), np.empty(len(user))
+    counters = (np.asarray(user, np.uint64), np.asarray(token, np.uint64))
+    _fill_uniforms(key, np.uint64(step), *counters, np.uint64(draw), u, v)
+    return u, v
+
+
+@compiled
+def _fill_uniforms(key, step, user, token, draw, u, v):
+    for i in range(len(u)):
+        u[i], v[i] = _two_uniforms(token[i], user[i], step, draw, key)
+
+
+@compiled
 def splitmix(state):
     """splitmix64: a new state and a uniform on [0, 1); Philox gives each stream its first state.
 

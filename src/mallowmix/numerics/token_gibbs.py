@@ -95,13 +95,14 @@ def sweep_tokens(codes, weight, unit, beta, share, fresh, z, n, p, state):
     for row in range(len(codes)):
         left = weight[row]
         while left > 0.0:
-            w = unit * min(left, 1.0)
+            token_weight = left if left < 1.0 else 1.0
+            w = unit * token_weight
             if not fresh:
                 n[z[token]] -= w
             state, u = splitmix(state)
             z[token] = pick_component(beta[codes[row]], share, u, p)
             n[z[token]] += w
-            left -= min(left, 1.0)
+            left -= token_weight
             token += 1
     return state
 
@@ -131,7 +132,7 @@ def count_tokens(weight, unit, z, n):
     for row in range(len(weight)):
         left = weight[row]
         while left > 0.0:
-            w = min(left, 1.0)
+            w = left if left < 1.0 else 1.0
             n[z[token]] += unit * w
             left -= w
             token += 1

@@ -47,19 +47,8 @@ def gibbs_step(
     """Sweep a block: the histogram of tokens, Σ θ² and Σ u_m; and its new chain."""
     beta, alpha, sweeps, sweep, key, n_sizes = broadcast
     z = chain.z.copy()
-    theta, tokens = _sweep(
-        block.starts,
-        block.pair,
-        block.weight,
-        beta,
-        alpha,
-        z,
-        chain.theta,
-        sweeps,
-        sweep,
-        key,
-        block.first_user,
-    )
+    rows = (block.starts, block.pair, block.weight)
+    theta, tokens = _swept(*rows, beta, alpha, z, chain.theta, sweeps, sweep, key, block.first_user)
     squares = float(block.user_weight @ np.sum(theta**2, axis=1))
     return (_histogram(tokens, block, n_sizes), squares, float(block.user_weight.sum())), Chain(
         z, theta
@@ -92,7 +81,7 @@ def swept_chains(
     rows = [(block.starts, block.pair, block.weight) for block in blocks]
     chains = new_chains(blocks, [_first_shares(*each, log_beta, alpha) for each in rows])
     drawn = (
-        _sweep(*each, beta, alpha, chain.z, chain.theta, sweeps, 0, key, block.first_user)
+        _swept(*each, beta, alpha, chain.z, chain.theta, sweeps, 0, key, block.first_user)
         for block, each, chain in zip(blocks, rows, chains, strict=True)
     )
     return [Chain(chain.z, theta) for chain, (theta, _) in zip(chains, drawn, strict=True)]
@@ -137,13 +126,43 @@ def _first_shares(starts, pair, weight, log_beta, alpha):
     return shares
 
 
+def _swept(
+    starts: NDArray[np.int64],
+    pair: NDArray[np.int32],
+    weight: Array,
+    beta: Array,
+    alpha: Array,
+    z: NDArray[np.integer],
+    *draws: Any,
+) -> tuple[Array, Array]:
+    """(users, K) θ, and tokens by component, after `_sweep`, which changes z."""
+    shape, K = (len(starts) - 1, len(alpha)), len(alpha)
+    drawn, tokens = np.empty(shape), np.empty(shape)
+    _sweep(starts, pair, weight, beta, alpha, z, *draws, np.empty(K), np.empty(K), drawn, tokens)
+    return drawn, tokens
+
+
 @compiled(fastmath=True)
-def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, first_user):
-    """Gibbs sweeps over users' tokens, then θ ~ Dirichlet(α + n); θ and tokens by component."""
+def _sweep(
+    starts,
+    pair,
+    weight,
+    beta,
+    alpha,
+    z,
+    theta,
+    sweeps,
+    sweep,
+    key,
+    first_user,
+    n,
+    p,
+    drawn,
+    tokens,
+):
+    """Gibbs sweeps over users' tokens, then θ ~ Dirichlet(α + n); n and p are work space."""
     # one Philox word keys a user's stream in each pass; the very first sweep draws by the given θ
     K = len(alpha)
-    drawn, tokens = np.empty((len(starts) - 1, K)), np.empty((len(starts) - 1, K))
-    n, p = np.empty(K), np.empty(K)
     first = 0  # token of the user
     for m in range(len(starts) - 1):
         state = user_stream(key, first_user + m, _STEP, sweep)
@@ -156,19 +175,17 @@ def _sweep(starts, pair, weight, beta, alpha, z, theta, sweeps, sweep, key, firs
         if sweep > 0:
             count_tokens(w, 1.0, own, n)
         for s in range(sweeps):
-            if sweep == 0 and s == 0:
-                state = sweep_tokens(codes, w, 1.0, beta, theta[m], True, own, n, p, state)
-            else:
-                state = sweep_tokens(codes, w, 1.0, beta, n, False, own, n, p, state)
+            fresh = sweep == 0 and s == 0
+            share = theta[m] if fresh else n
+            state = sweep_tokens(codes, w, 1.0, beta, share, fresh, own, n, p, state)
         top = -np.inf
         for k in range(K):
-            tokens[m, k] = max(n[k] - alpha[k], 0.0)
-            state, p[k] = log_gamma_draw(state, max(n[k], 1e-6))
-            top = max(top, p[k])
+            tokens[m, k] = n[k] - alpha[k] if n[k] > alpha[k] else 0.0
+            state, p[k] = log_gamma_draw(state, n[k] if n[k] > 1e-6 else 1e-6)
+            top = p[k] if p[k] > top else top
         total = 0.0
         for k in range(K):
             drawn[m, k] = np.exp(p[k] - top)
             total += drawn[m, k]
         for k in range(K):
             drawn[m, k] /= total
-    return drawn, tokens

@@ -1,15 +1,14 @@
 """Two initialisations from the spectral embedding: corners among the pairs, clusters of users."""
 
-import warnings
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
+from scipy.sparse import csr_array
 
+from mallowmix.data.comparison_arrays import sums_between
 from mallowmix.engine import Block, Engine, map_step, reduce_step
 from mallowmix.learn.spectral.corners import CORNER_FINDERS
 from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
@@ -17,10 +16,9 @@ from mallowmix.learn.spectral.signed_moment import count_by_cluster
 from mallowmix.learn.spectral.subspace import PairStatistics, Subspace
 from mallowmix.model.dispersion import phi_of_counts, phi_of_curve
 from mallowmix.model.permutations import sigma_of
-from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.dirichlet import concentration_of_corners
+from mallowmix.numerics.k_means import k_means
 from mallowmix.numerics.kemeny import borda_order, insertion_search
-from mallowmix.numerics.work_arrays import zero_rows, zeros
 from mallowmix.typing import Array
 
 
@@ -201,15 +199,10 @@ def cluster_users(
     active = (n >= min(float(np.median(n)), 50.0)) & (user_weight > 0)
     if np.count_nonzero(active) < K:
         active = n > 0
-    n_clusters, state = min(K, int(np.count_nonzero(active))), seed % 2**32
-    kmeans = KMeans(n_clusters, n_init=3, random_state=state)  # type: ignore[arg-type]
+    n_clusters = min(K, int(np.count_nonzero(active)))
     weight = user_weight[active] * np.minimum(n[active], 300)
-    with warnings.catch_warnings():
-        # of users who answered all alike, some clusters stay empty
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        kmeans.fit(embedding[active], sample_weight=weight)
     label = np.full(len(n), -1)
-    label[active] = kmeans.labels_
+    label[active] = k_means(embedding[active], weight, n_clusters, seed=seed % 2**32)
     return label
 
 
@@ -219,24 +212,22 @@ def _embed_step(block: Block, broadcast: tuple[PairStatistics, Array]) -> tuple[
     return _embed(block.starts, block.pair, block.weight, pairs.index, pairs.value, U)
 
 
+def _embed(
+    starts: NDArray[np.int64],
+    pair: NDArray[np.int32],
+    weight: Array,
+    index: NDArray[np.int32],
+    value: Array,
+    U: Array,
+) -> tuple[Array, Array]:
+    """(M, K−1) the mean of w x U_p over each user's rows; and (M,) their comparisons."""
+    M, n = len(starts) - 1, sums_between(starts, weight)
+    rows = csr_array((weight * value[pair], index[pair], starts), shape=(M, len(U)))
+    return rows @ U / np.where(n > 0, n, 1)[:, None], n
+
+
 @reduce_step("count pairs by cluster")
 def _cluster_step(
     block: Block, K: int, label: NDArray[np.int64]
 ) -> tuple[Array, NDArray[np.int64]]:
     return count_by_cluster(block, label, K), label
-
-
-@compiled
-def _embed(starts, pair, weight, index, value, U):
-    M, r = len(starts) - 1, U.shape[1]
-    out, n = zero_rows(M, r), zeros(M)
-    for m in range(M):
-        for row in range(starts[m], starts[m + 1]):
-            n[m] += weight[row]
-            x = weight[row] * value[pair[row]]
-            for c in range(r):
-                out[m, c] += x * U[index[pair[row]], c]
-        if n[m] > 0:
-            for c in range(r):
-                out[m, c] /= n[m]
-    return out, n

@@ -27,15 +27,8 @@ from mallowmix.learn.spectral.likelihood_tables import N_NODES
 from mallowmix.learn.spectral.tabulate import LANE_NODES
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.randomness import Step, splitmix
-from mallowmix.numerics.token_gibbs import (
-    component_at,
-    count_tokens,
-    longest_run,
-    token_count,
-    user_stream,
-)
+from mallowmix.numerics.token_gibbs import component_at, user_stream
 from mallowmix.numerics.vector_logarithms import LANES, add_logarithms
-from mallowmix.numerics.work_arrays import empty, zero_rows
 from mallowmix.typing import Array
 
 _STEP = int(Step.MARGINAL_TABLES)
@@ -142,8 +135,12 @@ def add_block(
     """
     rows = (block.starts, block.pair, block.weight, block.user_weight, _slots(block.n_items))
     draws = (chain.z.copy(), sweeps, number, key, block.first_user)
-    odd_from = len(table) // 2 if halves else 0
-    _add_users(*rows, beta, alpha, *draws, caution, LANES, odd_from, table)
+    odd_from, K = len(table) // 2 if halves else 0, len(alpha)
+    longest = int(np.diff(block.starts).max(initial=0))
+    values = np.ones((K, LANES))
+    room = np.empty(K), np.empty(K), np.empty(K), np.empty((longest, K))
+    lanes = values, values.view(np.uint64), np.arange(K, dtype=np.uint16), LANES
+    _add_users(*rows, beta, alpha, *draws, caution, odd_from, *room, *lanes, table)
 
 
 def _slots(n_items: int) -> NDArray[np.int32]:
@@ -170,72 +167,81 @@ def _add_users(
     key,
     first_user,
     caution,
-    lanes,
     odd_from,
+    n,
+    p,
+    share,
+    r,
+    values,
+    bits,
+    every,
+    lanes,
     table,
 ):
     """Add the comparisons of a block's users; of those of odd number from a row of the table on."""
-    K, first = len(alpha), 0
-    n, p, share, r = empty(K), empty(K), empty(K), zero_rows(longest_run(starts), K)
-    values, every = np.ones((K, LANES)), np.empty(K, np.uint16)
-    bits = values.view(np.uint64)
-    for k in range(K):
-        every[k] = k
+    K, token = len(alpha), 0
     for m in range(len(starts) - 1):
         state = user_stream(key, first_user + m, _STEP, number)
-        codes, w = pair[starts[m] : starts[m + 1]], weight[starts[m] : starts[m + 1]]
-        own = z[first : first + token_count(w)]
-        first += len(own)
+        first, last = starts[m], starts[m + 1]
         for k in range(K):
             n[k] = alpha[k]
-        count_tokens(w, 1.0, own, n)
-        _responsibilities(codes, w, beta, sweeps, own, n, p, state, r)
+        token = _responsibilities(first, last, token, pair, weight, beta, sweeps, z, n, p, state, r)
         half = odd_from * ((first_user + m) % 2)
-        for row in range(len(codes)):
-            s, b = slot[codes[row]], beta[codes[row]]
+        for row in range(first, last):
+            s, b = slot[pair[row]], beta[pair[row]]
             lower_won = s >= 0
             at = half + (s if lower_won else -1 - s)
             for k in range(K):  # (r / ρ) log(1 − ρ + ρ v / b)
-                rho = r[row, k] + caution * (1.0 - r[row, k])
-                share[k] = w[row] * user_weight[m] * r[row, k] / rho
-                _ratios(rho, b[k], lower_won, values[k], lanes)
+                part = r[row - first, k]
+                rho = part + caution * (1.0 - part)
+                share[k] = weight[row] * user_weight[m] * part / rho
+                _ratios(rho, b[k], lower_won, values, k, lanes)
             add_logarithms(values, bits, share, every, K, table[at], lanes)
 
 
-@compiled(fastmath=True)
-def _ratios(rho, b, lower_won, values, lanes):
-    """1 − ρ + ρ v / b at every node, v the probability that the winner wins.
+@compiled(fastmath=True, inline="always")
+def _ratios(rho, b, lower_won, values, k, lanes):
+    """Row k: 1 − ρ + ρ v / b at every node, v the probability that the winner wins.
 
     Nodes are of the lower item; those of the higher one are 1 minus them.
     """
     slope = rho / b
     rest, step = (1.0 - rho, slope) if lower_won else (1.0 - rho + slope, -slope)
     for c in range(lanes):
-        values[c] = rest + step * LANE_NODES[c]
+        values[k, c] = rest + step * LANE_NODES[c]
 
 
-@compiled(fastmath=True)
-def _responsibilities(codes, weight, beta, sweeps, z, n, p, state, r):
-    """(rows, K) r of a user's rows: the mean of p(z = k | rest) over sweeps and a row's tokens."""
-    K = len(n)
-    for row in range(len(codes)):
+@compiled(fastmath=True, inline="always")
+def _responsibilities(first, last, first_token, pair, weight, beta, sweeps, z, n, p, state, r):
+    """(rows, K) r of a user's rows: the mean of p(z = k | rest) over sweeps and a row's tokens.
+
+    Tokens are first counted in n; the number of the next user's first token is returned.
+    """
+    K, token = len(n), first_token
+    for row in range(first, last):
         for k in range(K):
-            r[row, k] = 0.0
+            r[row - first, k] = 0.0
+        left = weight[row]
+        while left > 0.0:
+            n[z[token]] += left if left < 1.0 else 1.0
+            left -= 1.0
+            token += 1
     for _ in range(sweeps):
-        token = 0
-        for row in range(len(codes)):
-            b, left = beta[codes[row]], weight[row]
+        token = first_token
+        for row in range(first, last):
+            left = weight[row]
             while left > 0.0:
-                w, total = min(left, 1.0), 0.0
+                w, total = left if left < 1.0 else 1.0, 0.0
                 n[z[token]] -= w
                 for k in range(K):
-                    p[k] = b[k] * n[k]
+                    p[k] = beta[pair[row], k] * n[k]
                     total += p[k]
                 part = w / (weight[row] * sweeps * total)
                 for k in range(K):
-                    r[row, k] += part * p[k]
+                    r[row - first, k] += part * p[k]
                 state, u = splitmix(state)
                 z[token] = component_at(p, total, u)
                 n[z[token]] += w
                 left -= w
                 token += 1
+    return token

@@ -12,13 +12,13 @@ where every token is whole. The two halves of a tie (½ for either order) are on
 never multiplied with each other. Users with no more than one token in all are left out.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mallowmix.data.comparison_arrays import sums_between
 from mallowmix.data.tie_halves import tie_halves
 from mallowmix.engine import Block, Engine, make_shards, reduce_step
 from mallowmix.engine.blocks import StoredBlock
@@ -27,11 +27,11 @@ from mallowmix.learn.spectral.subspace import Subspace as Subspace
 from mallowmix.learn.spectral.subspace import iterate_subspace
 from mallowmix.learn.spectral.subspace import pair_statistics as pair_statistics
 from mallowmix.numerics.compiled import compiled, unwritable
-from mallowmix.numerics.randomness import Step, as_key, generator, uniforms
-from mallowmix.numerics.work_arrays import zero_rows, zeros
+from mallowmix.numerics.randomness import Step, as_key, generator, uniform_pairs
 from mallowmix.typing import Array
 
 _STEP_START, _STEP_NULL = Step.SUBSPACE, int(Step.NULL_SIGNS)
+_MANY = 64  # tokens of a row, beyond which their sum is drawn from the normal limit
 # a block's c_m, the signed sum of each row's tokens, and ¼ for halves of ties (or nothing)
 Rows = tuple[Array, Array, Array]
 
@@ -70,18 +70,13 @@ def count_by_cluster(block: Block, label: NDArray[np.int64], n_clusters: int) ->
     (n_clusters, Q²) array
         How often each ordered pair was seen, users weighted by `user_weight`.
     """
-    rows = (block.starts, block.pair, block.weight, block.user_weight)
-    return _count_by_cluster(*rows, label, n_clusters, block.n_items)
-
-
-@compiled
-def _count_by_cluster(starts, pair, weight, user_weight, label, K, n_items):
-    counts = zero_rows(K, n_items * n_items)
-    for m in range(len(starts) - 1):
-        if label[m] >= 0:
-            for row in range(starts[m], starts[m + 1]):
-                counts[label[m], pair[row]] += weight[row] * user_weight[m]
-    return counts
+    n_rows, n_codes = np.diff(block.starts), block.n_items**2
+    weight = np.repeat(np.where(label < 0, 0.0, block.user_weight), n_rows)
+    weight *= block.weight
+    cell = np.repeat(np.maximum(label, 0) * n_codes, n_rows)
+    cell += block.pair
+    counts = np.bincount(cell, weight, n_clusters * n_codes)
+    return np.asarray(counts, np.float64).reshape(n_clusters, n_codes)
 
 
 class SignedMoment:
@@ -134,23 +129,17 @@ def _rows_step(block: Block, key: np.uint64 | None, state: None) -> tuple[float,
     sums = block.weight
     if key is not None:  # as wide as weights, so that `_signed_pass` is compiled once
         sums = _random_sums(block.starts, block.weight, key, block.first_user).astype(np.float64)
-    rows = c * block.user_weight, unwritable(sums), ties  # `block.weight` may be so, too
+    rows = c * block.user_weight, unwritable(sums), ties  # as `block.weight` is
     return float(block.user_weight @ np.where(c > 0, n, 0)), rows
 
 
-@compiled
-def _user_scale(starts, weight, ties):
+def _user_scale(starts: NDArray[np.int64], weight: Array, ties: Array) -> tuple[Array, Array]:
     """Each user's n_m and c_m, which is 0 for those without two distinct tokens, or one in all."""
-    n, c = zeros(len(starts) - 1), zeros(len(starts) - 1)
-    for m in range(len(n)):
-        squares = 0.0
-        for row in range(starts[m], starts[m + 1]):
-            n[m] += weight[row]
-            squares += _squares(weight[row]) + (ties[row] if len(ties) else 0.0)
-        products = n[m] ** 2 - squares  # n (n − 1) where all tokens are whole
-        if n[m] > 1 and products > 1e-9 * n[m] ** 2:
-            c[m] = n[m] / products
-    return n, c
+    n, squares = sums_between(starts, weight), _squares.interpreted(weight)
+    squares = sums_between(starts, squares + ties if len(ties) else squares)
+    products = n**2 - squares  # n (n − 1) where all tokens are whole
+    distinct = (n > 1) & (products > 1e-9 * n**2)
+    return n, np.where(distinct, n, 0.0) / np.where(distinct, products, 1.0)
 
 
 @compiled(inline="always")
@@ -167,43 +156,42 @@ def _apply_step(
     rows: Rows,
 ) -> tuple[Array, Rows]:
     total: Any = np.zeros_like(broadcast[-1])
-    _signed_pass(block.starts, block.pair, block.weight, *rows, *broadcast, total)
+    room = np.empty(total.shape[1], np.float32)
+    data = (block.starts, block.pair, block.weight)
+    _signed_pass(*data, *rows, *broadcast, block.n_items, room, total)
     return total, rows  # float32: a sum over blocks is taken in float64
 
 
-@compiled
-def _random_sums(starts, weight, key, first_user):
+def _random_sums(
+    starts: NDArray[np.int64], weight: Array, key: np.uint64, first_user: int
+) -> NDArray[np.float32]:
     """The sum of each row's tokens with random signs; the normal limit for more than 64 of them."""
-    sums = np.zeros(len(weight), np.float32)
-    for m in range(len(starts) - 1):
-        for row in range(starts[m], starts[m + 1]):
-            whole = math.floor(weight[row])
-            if whole > 64:
-                u, v = uniforms(key, _STEP_NULL, first_user + m, row - starts[m], 0)
-                sums[row] = math.sqrt(-2.0 * whole * math.log(1.0 - u)) * math.cos(
-                    2.0 * math.pi * v
-                )
-                continue
-            for token in range(math.ceil(weight[row])):
-                u, _ = uniforms(key, _STEP_NULL, first_user + m, row - starts[m], token)
-                size = 1.0 if token < whole else weight[row] - whole
-                sums[row] += size if u < 0.5 else -size
+    n_rows, whole = np.diff(starts), np.floor(weight)
+    user = np.repeat(np.arange(first_user, first_user + len(n_rows)), n_rows)
+    row = np.arange(len(weight)) - np.repeat(starts[:-1], n_rows)
+    sums, many = np.zeros(len(weight), np.float32), whole > _MANY
+    for token in range(int(np.ceil(weight[~many].max(initial=0)))):
+        at = np.flatnonzero((weight > token) & ~many)
+        u, _ = uniform_pairs(key, _STEP_NULL, user[at], row[at], token)
+        size = np.where(token < whole[at], 1.0, weight[at] - whole[at])
+        sums[at] += np.where(u < 0.5, size, -size)
+    u, v = uniform_pairs(key, _STEP_NULL, user[many], row[many], 0)
+    sums[many] = np.sqrt(-2.0 * whole[many] * np.log(1.0 - u)) * np.cos(2.0 * np.pi * v)
     return sums
 
 
 @compiled(fastmath=True)
-def _signed_pass(starts, pair, weight, scale, sums, ties, index, value, V, out):
+def _signed_pass(starts, pair, weight, scale, sums, ties, index, value, V, Q, s, out):
     """A row of user m adds c_m x (w s − d x V_p) to row p of A V, where s = Σ w x V_p."""
     # w is the row's signed sum of tokens, which is its weight but for the noise edge; d leaves out
     # each token's square. A tie's halves also leave out their product: ¼ x x', x' the value of the
     # opposite order.
     b = V.shape[1]
-    s = np.empty(b, np.float32)
-    Q = round(math.sqrt(len(value)))
     for m in range(len(starts) - 1):
         if scale[m] == 0:
             continue
-        s[:] = 0
+        for c in range(b):
+            s[c] = 0.0
         for row in range(starts[m], starts[m + 1]):
             code = np.uint64(pair[row])  # unsigned: no check for a negative index
             v, wx = V[np.uint64(index[code])], np.float32(sums[row]) * value[code]

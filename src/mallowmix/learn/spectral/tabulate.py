@@ -1,15 +1,16 @@
 """Fill the tables of `likelihood_tables` from comparisons and drawn weights."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mallowmix.engine import parallel_map
 from mallowmix.learn.spectral.likelihood_tables import N_NODES, NODES, Tables
 from mallowmix.learn.spectral.pair_rows import PairRows
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.vector_logarithms import LANES, add_logarithms
-from mallowmix.numerics.work_arrays import empty, zero_rows
 from mallowmix.typing import Array
 
 SKIP = 0.005  # a user with a smaller weight of a component is left out of its table
@@ -58,10 +59,18 @@ def tabulate(
 
     def part(block: PairRows) -> None:
         rows = (block.codes, block.starts, block.user, block.weight)
-        _tabulate(*rows, beta, narrow, active, n_active, wanted, gain, LANES, block.first, tables)
+        out = (gain, LANES, block.first, *_work_arrays(len(tables)), tables)
+        _tabulate(*rows, beta, narrow, active, n_active, wanted, *out)
 
     parallel_map(part, pairs, n_jobs)
     return tables
+
+
+def _work_arrays(K: int) -> tuple[NDArray[Any], ...]:
+    """Every component; products and factors at the nodes, with weights and bits; a pair's table."""
+    ones, weights, (product, factor) = np.ones(K), np.empty(K), np.ones((2, K, LANES))
+    every, bits = np.arange(K, dtype=np.uint16), (product.view(np.uint64), factor.view(np.uint64))
+    return every, ones, weights, product, factor, *bits, np.zeros((K, LANES))
 
 
 @compiled
@@ -81,19 +90,33 @@ def _active(theta, wanted):
 
 @compiled(fastmath=True)
 def _tabulate(
-    codes, starts, user, weight, beta, theta, active, n_active, wanted, gain, lanes, first, out
+    codes,
+    starts,
+    user,
+    weight,
+    beta,
+    theta,
+    active,
+    n_active,
+    wanted,
+    gain,
+    lanes,
+    first,
+    every,
+    ones,
+    same,
+    product,
+    factor,
+    product_bits,
+    factor_bits,
+    table,
+    out,
 ):
     """Tabulate pairs from number `first` on; the logarithm of a product replaces a sum of them."""
     # Every factor is rest + slope · b, b the probability that the lower-numbered item wins; where
     # the other one won, base + θ (1 − b) is rewritten so. A component's factors are multiplied at
     # all nodes side by side, in the lanes of vector registers, `_HELD` rows at a time.
     K = beta.shape[1]
-    every, ones, same = np.empty(K, np.uint16), empty(K), empty(K)
-    for k in range(K):
-        every[k], ones[k] = k, 1.0
-    product, factor = np.ones((K, LANES)), np.ones((K, LANES))
-    product_bits, factor_bits = product.view(np.uint64), factor.view(np.uint64)
-    table = zero_rows(K, LANES)
     for n in range(len(codes) // 2):
         held, stop = 0, starts[2 * n + 2]
         for row in range(starts[2 * n], stop):
@@ -107,7 +130,8 @@ def _tabulate(
             for j in range(n_own):
                 k = np.uint64(active[m, j])
                 t = share[k]
-                rest = max(total - t * b[k], 0.0) + (0.0 if lower_won else t)
+                rest = total - t * b[k]
+                rest = (rest if rest > 0.0 else 0.0) + (0.0 if lower_won else t)
                 slope = t if lower_won else -t
                 if w == 1.0:
                     for c in range(lanes):

@@ -9,8 +9,10 @@ about (φ, α) that the data holds when the weights of users are unknown.
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from numpy.typing import NDArray
+from scipy.special import expit, psi
 
+from mallowmix.data.comparison_arrays import sums_between
 from mallowmix.engine import Block, Engine, map_step
 from mallowmix.model import least_beta
 from mallowmix.model.fitted_model import AnyModel
@@ -19,7 +21,6 @@ from mallowmix.numerics.compiled import compiled, unwritable
 from mallowmix.numerics.randomness import Step, as_key, child_seed, splitmix
 from mallowmix.numerics.special import digamma
 from mallowmix.numerics.token_gibbs import component_at, user_stream
-from mallowmix.numerics.work_arrays import empty, empty_integers
 from mallowmix.typing import Array, Positions
 
 _STEP, _BURN = int(Step.USER_SCORES), 30
@@ -220,46 +221,58 @@ def _score(block: Block, broadcast: Any) -> Array:
 def block_scores(block: Block, broadcast: Any) -> Array:
     """(M, 2, 2K) the scores of a block, from each stretch."""
     beta, slope, alpha, sweeps, key = broadcast
-    data, alpha = (block.starts, block.pair, block.weight), unwritable(alpha)
-    out = np.zeros((block.n_users, 2, 2 * len(alpha)))
-    _gibbs_scores(*data, beta, slope, alpha, sweeps, block.first_user, key, out)
+    rows = (block.starts, block.pair, block.weight)
+    return _scores_of_rows(*rows, beta, slope, alpha, sweeps, block.first_user, key)
+
+
+def _scores_of_rows(
+    starts: NDArray[np.int64],
+    pair: NDArray[np.int32],
+    weight: Array,
+    beta: Array,
+    slope: Array,
+    alpha: Array,
+    sweeps: int,
+    first_user: int,
+    key: np.uint64,
+) -> Array:
+    """(M, 2, 2K) means over each stretch of `sweeps` sweeps; α₀ is Σ α_k.
+
+    d/d logit φ_k = Σ w p(z = k) d log β_(w),k / d logit φ_k,
+    d/d log α_k = α_k (ψ(α₀) − ψ(α₀ + n) + ψ(n_k) − ψ(α_k)).
+    """
+    K, alpha_0 = len(alpha), alpha.sum()
+    most = int(sums_between(starts, np.ceil(weight)).max(initial=0))
+    room = np.empty(most, np.int64), np.empty(K), np.empty(K)
+    out = np.zeros((len(starts) - 1, 2, 2 * K))
+    rows = (starts, pair, weight)
+    _add_scores(*rows, beta, slope, unwritable(alpha), sweeps, first_user, key, *room, out)
+    out /= sweeps
+    base = psi(alpha_0) - psi(alpha_0 + sums_between(starts, weight))
+    out[:, :, K:] += base[:, None, None] - psi(alpha)
+    out[:, :, K:] *= alpha
     return out
 
 
 @compiled
-def _gibbs_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, key, out):
-    """Add scores from Gibbs sweeps, p(z = k | rest) ∝ β_(w),k n_k with n_k = α_k + tokens in k.
+def _add_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, key, z, n, p, out):
+    """Sum Σ w p(z = k) d log β_(w),k / d logit φ_k and ψ(n_k) over the Gibbs sweeps of a stretch.
 
-    Two stretches of `sweeps` sweeps are averaged each on its own:
-    d/d logit φ_k = Σ w p(z = k) d log β_(w),k / d logit φ_k,
-    d/d log α_k = α_k (ψ(α₀) − ψ(α₀ + n) + ψ(n_k) − ψ(α_k)).
+    p(z = k | rest) ∝ β_(w),k n_k with n_k = α_k + tokens in k. The rest is work space.
     """
-    M, K = len(starts) - 1, len(alpha)
-    n, p, at_alpha = empty(K), empty(K), empty(K)
-    alpha_0 = 0.0
-    for k in range(K):
-        at_alpha[k] = digamma(alpha[k])
-        alpha_0 += alpha[k]
-    for m in range(M):
+    K = len(alpha)
+    for m in range(len(starts) - 1):
         state = user_stream(key, first_user + m, _STEP, 0)
-        count, total_weight = 0, 0.0
-        for row in range(starts[m], starts[m + 1]):
-            count += int(np.ceil(weight[row]))
-            total_weight += weight[row]
-        z = empty_integers(count)
-        for t in range(count):
-            z[t] = -1
         for k in range(K):
             n[k] = alpha[k]
-        base = digamma(alpha_0) - digamma(alpha_0 + total_weight)
         for sweep in range(-_BURN, 2 * sweeps):
             half, t = (0 if sweep < sweeps else 1), 0
             for row in range(starts[m], starts[m + 1]):
                 rest, code = weight[row], pair[row]
                 while rest > 0:
-                    w = min(1.0, rest)
+                    w = rest if rest < 1.0 else 1.0
                     rest -= w
-                    if z[t] >= 0:
+                    if sweep > -_BURN:
                         n[z[t]] -= w
                     total = 0.0
                     for k in range(K):
@@ -274,7 +287,4 @@ def _gibbs_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, 
                     t += 1
             if sweep >= 0:
                 for k in range(K):
-                    out[m, half, K + k] += alpha[k] * (base + digamma(n[k]) - at_alpha[k])
-        for half in range(2):
-            for k in range(2 * K):
-                out[m, half, k] /= sweeps
+                    out[m, half, K + k] += digamma(n[k])

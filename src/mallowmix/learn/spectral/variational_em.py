@@ -11,8 +11,6 @@ from mallowmix.model import least_beta
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.dirichlet import dirichlet_from_mean_log, log_normaliser
 from mallowmix.numerics.special import digamma, log_gamma
-from mallowmix.numerics.token_gibbs import longest_run
-from mallowmix.numerics.work_arrays import sum_of, zero_rows, zeros
 from mallowmix.typing import Array
 
 _INNER = 3  # fixed-point steps of one user's γ in a pass
@@ -156,25 +154,36 @@ def _e_step(
     fresh = gamma is None
     K = len(alpha)
     gamma = np.empty((block.n_users, K)) if gamma is None else gamma.copy()
-    counts, elbo, sums = _fold(
-        block.starts, block.pair, block.weight, block.user_weight, table, alpha, gamma, inner, fresh
-    )
+    rows = (block.starts, block.pair, block.weight, block.user_weight)
+    longest = int(np.diff(block.starts).max(initial=0))
+    room = (np.empty(shape, np.float32) for shape in ((K, longest), longest, K))
+    counts, sums = np.zeros((len(table), K)), np.zeros(K + 1)
+    elbo = _fold(*rows, table, alpha, gamma, inner, fresh, *room, counts, sums)
     return (counts, elbo, sums), gamma
 
 
 @compiled(fastmath=True)
-def _fold(starts, pair, weight, user_weight, table, alpha, gamma, inner, fresh):
-    """γ, expected counts (Q², K), the bound without its prior normaliser, Σ E log θ_k and Σ u_m."""
+def _fold(
+    starts,
+    pair,
+    weight,
+    user_weight,
+    table,
+    alpha,
+    gamma,
+    inner,
+    fresh,
+    beta,
+    total,
+    scale,
+    counts,
+    sums,
+):
+    """The bound without its prior normaliser; γ, expected counts (Q², K), Σ E log θ_k and Σ u_m."""
     # r_k = β_k scale_k / Σ_l β_l scale_l is what a row gives component k, scale_k = exp E log θ_k.
     # A user's rows of the table are gathered once, component by component, so that the loops over
     # rows run on neighbouring numbers.
-    K, longest = len(alpha), longest_run(starts)
-    counts, sums, elbo = zero_rows(len(table), K), zeros(K + 1), 0.0
-    beta, total, scale = (
-        np.empty((K, longest), np.float32),
-        np.empty(longest, np.float32),
-        np.empty(K, np.float32),
-    )
+    K, elbo = len(alpha), 0.0
     for m in range(len(starts) - 1):
         first, n = starts[m], starts[m + 1] - starts[m]
         for i in range(n):
@@ -182,9 +191,11 @@ def _fold(starts, pair, weight, user_weight, table, alpha, gamma, inner, fresh):
             for k in range(K):
                 beta[k, i] = row[k]
         if fresh:
-            even = sum_of(weight[first : first + n]) / K
+            even = 0.0
+            for i in range(n):
+                even += weight[first + i]
             for k in range(K):
-                gamma[m, k] = alpha[k] + even
+                gamma[m, k] = alpha[k] + even / K
         for step in range(inner + 1):
             _scale(gamma[m], scale)
             for i in range(n):
@@ -208,26 +219,28 @@ def _fold(starts, pair, weight, user_weight, table, alpha, gamma, inner, fresh):
             for k in range(K):
                 counts[pair[first + i], k] += w * scale[k] * beta[k, i]
         elbo += user_weight[m] * _prior_term(gamma[m], alpha, user_weight[m], sums)
-    return counts, elbo, sums
+    return elbo
 
 
 @compiled
 def _scale(gamma, scale):
     """Exp E log θ_k; where all underflow (of users who say next to nothing), one stays above 0."""
-    psi_total = digamma(sum_of(gamma))
+    total, top = 0.0, 0
+    for k in range(len(gamma)):
+        total += gamma[k]
+        top = k if gamma[k] > gamma[top] else top
+    psi_total = digamma(total)
     for k in range(len(gamma)):
         scale[k] = np.exp(digamma(gamma[k]) - psi_total)
-    top = 0
-    for k in range(len(gamma)):
-        if gamma[k] > gamma[top]:
-            top = k
-    scale[top] = max(scale[top], _LEAST_SCALE)
+    scale[top] = scale[top] if scale[top] > _LEAST_SCALE else _LEAST_SCALE
 
 
 @compiled
 def _prior_term(gamma, alpha, weight, sums):
     """E log p(θ) − E log q(θ), without log Γ(Σα) − Σ log Γ(α); adds E log θ to the sums."""
-    total = sum_of(gamma)
+    total = 0.0
+    for k in range(len(gamma)):
+        total += gamma[k]
     psi_total, bound = digamma(total), -log_gamma(total)
     for k in range(len(gamma)):
         e_log = digamma(gamma[k]) - psi_total
