@@ -35,8 +35,8 @@ print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, 1024 * u
 
 # a fit by somebody who has just installed the package; `n_jobs=1`: nobody waits for another thread
 FIRST_FITS = {
-    "model": "mm.fit(votes, 3, n_jobs=1, predictor=False)",
-    "model and predictor": "mm.fit(votes, 3, n_jobs=1)",
+    "model": "mm.fit('votes.csv', 3, n_jobs=1, predictor=False)",
+    "model and predictor": "mm.fit('votes.csv', 3, n_jobs=1)",
 }
 
 
@@ -46,13 +46,13 @@ def cost(words: tuple[str, ...], folder: Path) -> dict[str, float]:
     return {"seconds": min(run[0] for run in runs), "bytes": min(run[1] for run in runs)}
 
 
-def first_fits() -> dict[str, float]:
-    """Processor seconds of a process that fits the dishes and has no compiled kernels."""
-    start = "import mallowmix as mm; votes = mm.load_dishes().comparisons; "
+def first_fits(folder: Path) -> dict[str, float]:
+    """Processor seconds of a process that fits a file and has no compiled kernels."""
     seconds = {}
     for name, fit in FIRST_FITS.items():
-        with tempfile.TemporaryDirectory() as folder:
-            seconds[name] = _used(("-c", start + fit), Path(folder), NUMBA_CACHE_DIR=folder)[0]
+        with tempfile.TemporaryDirectory() as empty:
+            words = ("-c", f"import mallowmix as mm; {fit}")
+            seconds[name] = _used(words, folder, NUMBA_CACHE_DIR=empty)[0]
     return seconds
 
 
@@ -94,10 +94,11 @@ def measure() -> dict[str, Any]:
         first, second = votes.items[:2]
         (folder / "pairs.csv").write_text(f"first,second\n{first},{second}\n")
         commands = {name: cost(words, folder) for name, words in COMMANDS.items()}
+        fits = first_fits(folder)
     return {
         "about": about(),
         "commands": commands,
-        "first_fits": first_fits(),
+        "first_fits": fits,
         "compiling": compiling(),
     }
 

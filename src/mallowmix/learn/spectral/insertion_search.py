@@ -87,7 +87,7 @@ def new_sums(n_items: int, dtype: np.dtype) -> _Sums:
 
 @compiled
 def _insert(values, order, enough, sums, worth):
-    Q, at = len(order), 0  # the position that `sums.before` is of
+    Q, at = len(order), np.int64(0)  # the position that `sums.before` is of
     _find_steps(values, order, np.int64(0), Q, sums)
     turn = idle = 0
     gained, first_gained = 0.0, 0.0
