@@ -17,7 +17,6 @@ somewhere, so the win rates along a circle of L items add up to L − 1 at most.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,13 +28,15 @@ from mallowmix.data.labels import text_of
 from mallowmix.data.ranking_ids import group_starts
 from mallowmix.data.text import printable
 from mallowmix.model.fitted_model import AnyModel
+from mallowmix.numerics.compiled import compiled
+from mallowmix.numerics.work_arrays import zeros
 from mallowmix.typing import Array
 
 FALSE_ALARM = 0.01
 BEYOND = 3.0  # standard errors by which a circle must pass what mixtures of rankings can have
 _TRIFLE = 0.02  # of a win rate: a smaller difference does not matter, however sure it is
 _MOST_ITEMS = 2000  # the search is over all pairs of items
-_ROWS = 1 << 16  # looked at together
+_ROWS = 1 << 16  # searched for a pair at a time
 
 
 @dataclass(frozen=True)
@@ -155,31 +156,31 @@ def _majorities(
     comparisons: Comparisons,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
     """Of each compared pair: its items, and z, above 0 where the first is preferred."""
-    Q, starts = comparisons.n_items, comparisons.starts()
-    edges = np.searchsorted(starts, np.arange(0, len(comparisons), _ROWS))
-    edges = np.unique(np.append(edges, comparisons.n_users))
-    total, square = np.zeros(Q * Q), np.zeros(Q * Q)
-    for first, last in pairwise(edges):
-        net = _net_of_users(comparisons, starts[first : last + 1], slice(first, last))
-        each = np.ones(last - first)
-        total += net @ each
-        net.data *= net.data
-        square += net @ each
+    Q = comparisons.n_items
+    rows = comparisons.winner, comparisons.loser, comparisons.weight
+    total, square = _sums_of_pairs(comparisons.starts(), *rows, comparisons.user_weight, Q)
     pairs = np.flatnonzero(square > 0)
     return *np.divmod(pairs, Q), total[pairs] / np.sqrt(square[pairs])
 
 
-def _net_of_users(comparisons: Comparisons, starts: NDArray[np.int64], users: slice) -> csr_array:
-    """(Q², users) u_m d_m of each pair, the lower-numbered item first."""
-    Q, rows = comparisons.n_items, slice(starts[0], starts[-1])
-    winner, loser = comparisons.winner[rows], comparisons.loser[rows]
-    signed = np.repeat(comparisons.user_weight[users], np.diff(starts))
-    signed *= np.copysign(comparisons.weight[rows], loser - winner)
-    pair = np.minimum(winner, loser) * np.int32(Q) + np.maximum(winner, loser)
-    by_user = csr_array((signed, pair, starts - starts[0]), shape=(len(starts) - 1, Q * Q))
-    net = by_user.T.tocsr()  # sorted by user: the rows of one user and pair are next to each other
-    net.sum_duplicates()
-    return net
+@compiled
+def _sums_of_pairs(starts, winner, loser, weight, user_weight, Q):
+    """Σ_m u_m d_m and Σ_m u_m² d_m² of each pair, the lower-numbered item first."""
+    total, square, net = zeros(Q * Q), zeros(Q * Q), zeros(Q * Q)
+    for m in range(len(starts) - 1):
+        for row in range(starts[m], starts[m + 1]):
+            i, j, u = np.int64(winner[row]), np.int64(loser[row]), weight[row] * user_weight[m]
+            if i < j:
+                net[i * Q + j] += u
+            else:
+                net[j * Q + i] -= u
+        for row in range(starts[m], starts[m + 1]):
+            i, j = np.int64(winner[row]), np.int64(loser[row])
+            pair = min(i, j) * Q + max(i, j)
+            total[pair] += net[pair]
+            square[pair] += net[pair] * net[pair]
+            net[pair] = 0.0  # the pair's other rows add nothing more
+    return total, square
 
 
 @dataclass(frozen=True)

@@ -38,10 +38,11 @@ def k_means(
     """
     random = np.random.RandomState(seed)
     X = points - points.mean(axis=0)
-    enough = _TOLERANCE * float(X.var(axis=0).mean())
+    enough, size = _TOLERANCE * float(X.var(axis=0).mean()), np.sum(X**2, axis=1)
     best, least = np.zeros(len(X), np.int64), np.inf
     for _ in range(n_runs):
-        label, centres = _lloyd(X, weight, _initial_centres(X, weight, n_clusters, random), enough)
+        first = _initial_centres(X, size, weight, n_clusters, random)
+        label, centres = _lloyd(X, weight, first, enough)
         inertia = float(weight @ np.sum((X - centres[label]) ** 2, axis=1))
         if inertia < least * (1 - _LEAST_GAIN):
             best, least = label, inertia
@@ -49,26 +50,28 @@ def k_means(
 
 
 def _initial_centres(
-    X: Array, weight: Array, n_clusters: int, random: np.random.RandomState
+    X: Array, size: Array, weight: Array, n_clusters: int, random: np.random.RandomState
 ) -> Array:
     """K-means++: of a few points drawn by their squared distance, the one that leaves the least."""
     n_tries = 2 + int(np.log(n_clusters))
     centres = [random.choice(len(X), p=weight / weight.sum())]
-    nearest = _squares(X, X[centres])[:, 0]
+    nearest = _squares(X, size, X[centres])[:, 0]
     for _ in range(1, n_clusters):
         total = random.uniform(size=n_tries) * float(nearest @ weight)
         drawn = np.searchsorted(np.cumsum(weight * nearest), total).clip(max=len(X) - 1)
-        distance = np.minimum(nearest[:, None], _squares(X, X[drawn]))
+        distance = np.minimum(nearest[:, None], _squares(X, size, X[drawn]))
         best = int(np.argmin(weight @ distance))
         nearest = distance[:, best]
         centres.append(drawn[best])
     return X[centres]
 
 
-def _squares(X: Array, Y: Array) -> Array:
-    """(M, n) squared distances."""
-    products = X @ Y.T
-    return np.maximum(np.sum(X**2, axis=1)[:, None] - 2 * products + np.sum(Y**2, axis=1), 0)
+def _squares(X: Array, size: Array, Y: Array) -> Array:
+    """(M, n) squared distances, `size` being ‖x‖²."""
+    distance = X @ (-2 * Y.T)
+    distance += size[:, None]
+    distance += np.sum(Y**2, axis=1)
+    return np.maximum(distance, 0, out=distance)
 
 
 def _lloyd(
