@@ -202,7 +202,7 @@ def test_restarts_are_tried_on_sixty_thousand_comparisons(monkeypatch):
     for n in (59_999.0, 60_000.0, 240_000.0):
         blocks = [SimpleNamespace(weight=np.full(2, n / 2))]
         state = fit_state.FitState(blocks, None, None, 1, lambda *_: None, 2)
-        parts.append(restarts.try_restarts(state, lambda _: same, lambda *_: same).part)
+        parts.append(restarts.try_restarts(state, lambda _: same, lambda _: same).part)
         assert parts[-1].progress is None
     assert shares == [0.25]
     assert [part.blocks is None for part in parts] == [False, False, True]

@@ -1,6 +1,5 @@
 """Monte-Carlo EM: Gibbs sweeps draw every θ, then components ascend the direct likelihood."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -55,7 +54,6 @@ def monte_carlo_em(
     move_sigma: bool = True,
     tol: float = 0.0,
     least_passes: int = LEAST_PASSES,
-    known: Callable[[MallowsComponents], bool] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> MonteCarlo:
@@ -95,8 +93,6 @@ def monte_carlo_em(
         is worth half a nat.
     least_passes : int
         Passes before it may end by `tol`: φ and α lag behind the rankings.
-    known : callable, optional
-        Whether these components need no further cycle, asked after each.
     seed : int
         Of the draws.
     progress : callable, optional
@@ -114,7 +110,7 @@ def monte_carlo_em(
     for cycle in range(max_burn_in):
         moved.append(run.cycle(gain=1.0))
         _show(progress, "burn in", cycle + 1, max_burn_in)
-        if run.noise(1.0) <= tol or (known and known(run.components)):
+        if run.noise(1.0) <= tol:
             return run.outcome(moved)
         before = moved[max(0, cycle - 1)]
         stationary = moved[-1] < FEW_MOVED * n_positions and moved[-1] >= NO_FEWER * before
@@ -128,8 +124,6 @@ def monte_carlo_em(
             break
         done = moved[-1] <= CONVERGED * n_positions or _by_chance(averaged)
         if (i + 1 >= min_average and done) or run.noise(gain) <= tol:
-            break
-        if known and known(run.components):
             break
     return run.outcome(moved)
 

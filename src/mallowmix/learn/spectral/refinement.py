@@ -167,9 +167,7 @@ def _best_start(
     tried = try_restarts(
         state,
         lambda part: refine_briefly(part, _steps(part, first.components, first.alpha, _FEW_STEPS)),
-        lambda part, same: refine_briefly(
-            part, first_steps(part, initialise(part), _FEW_STEPS), known=same
-        ),
+        lambda part: refine_briefly(part, first_steps(part, initialise(part), _FEW_STEPS)),
     )
     if tried.best:
         best = tried.models[tried.best]
@@ -177,19 +175,13 @@ def _best_start(
     return first, tried
 
 
-def refine_briefly(
-    state: FitState,
-    first: Variational,
-    known: Callable[[MallowsComponents], bool] | None = None,
-) -> MonteCarlo:
+def refine_briefly(state: FitState, first: Variational) -> MonteCarlo:
     """A few cycles of Monte-Carlo EM: enough to compare models by.
 
     Parameters
     ----------
     state, first
         As in `refine`.
-    known : callable, optional
-        As in `monte_carlo_em`.
     """
     if len(first.alpha) == 1:
         return refine_one_ranking(state.blocks, first.components, first.alpha, state.engine)[0]
@@ -203,7 +195,6 @@ def refine_briefly(
         max_burn_in=_BRIEF + 1,
         min_average=_BRIEF,
         max_average=_BRIEF,
-        known=known,
         seed=state.seed,
         progress=state.progress,
     )

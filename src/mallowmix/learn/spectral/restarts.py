@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mallowmix.learn.spectral.fit_state import FitState, some_of
-from mallowmix.learn.spectral.mallows_mstep import MallowsComponents
 from mallowmix.learn.spectral.monte_carlo_em import MonteCarlo
 from mallowmix.learn.spectral.split_merge import MOVE_GAIN, halves_by_user
 from mallowmix.model.permutations import match_components
@@ -27,8 +26,7 @@ _SAME = 0.05  # fraction of pairs: models that differ by less are at the same op
 _ENOUGH = 60_000  # comparisons that other initialisations are tried on
 _CLEAR = 2.0  # standard errors by which another model must be better, or worse
 
-First = Callable[[FitState], MonteCarlo]
-Restart = Callable[[FitState, Callable[[MallowsComponents], bool]], MonteCarlo]
+Restart = Callable[[FitState], MonteCarlo]
 
 
 class Restarts(NamedTuple):
@@ -49,10 +47,8 @@ class Restarts(NamedTuple):
     best: int
 
 
-def try_restarts(state: FitState, first: First, restart: Restart) -> Restarts:
+def try_restarts(state: FitState, first: Restart, restart: Restart) -> Restarts:
     """Refine several initialisations briefly, and compare them.
-
-    One that comes to the rankings of the first is at the same optimum, and needs no more cycles.
 
     Parameters
     ----------
@@ -61,8 +57,7 @@ def try_restarts(state: FitState, first: First, restart: Restart) -> Restarts:
     first : callable
         From users to a briefly refined model, from the first initialisation.
     restart : callable
-        The same from another initialisation, by the seed of the state; until components are the
-        same as those of the first.
+        The same from another initialisation, by the seed of the state.
 
     Returns
     -------
@@ -70,16 +65,11 @@ def try_restarts(state: FitState, first: First, restart: Restart) -> Restarts:
     """
     some = some_of(state, _ENOUGH, Step.RESTART_USERS, from_times=1)
     part = replace(some, progress=None)
-    models, n_same = [first(part)], 0
-
-    def same(components: MallowsComponents) -> bool:
-        return bool(_distance(models[0].components, components).max() <= _SAME)
-
+    models = [first(part)]
     for number in range(MOST_RESTARTS):
-        seed = child_seed(part.seed, Step.RESTART, number)
-        models.append(restart(replace(part, seed=seed), same))
-        n_same += same(models[-1].components)
-        if n_same >= _AGREEING:
+        models.append(restart(replace(part, seed=child_seed(part.seed, Step.RESTART, number))))
+        near = [distance.max() <= _SAME for distance in _distances(models[0], models[1:])]
+        if sum(near) >= _AGREEING:
             break
     gains = _gains(part, models[1:], models[0])
     best = int(np.argmax([gain for gain, _ in gains]))
@@ -103,8 +93,7 @@ def optimum_distances(found: MonteCarlo, tried: Restarts) -> Array:
         for model, (gain, error) in zip(tried.models, gains, strict=True)
         if gain >= -_CLEAR * error
     ]
-    distances = (_distance(found.components, model.components) for model in as_good)
-    return np.max([np.zeros(len(found.alpha)), *distances], axis=0)
+    return np.max([np.zeros(len(found.alpha)), *_distances(found, as_good)], axis=0)
 
 
 def _gains(
@@ -118,6 +107,7 @@ def _gains(
     return [clustered_ratio(each[:, 0] - sums[0][:, 0], each[:, 1]) for each in sums[1:]]
 
 
-def _distance(found: MallowsComponents, other: MallowsComponents) -> Array:
-    """(K,) how differently the other ones order each component that was found."""
-    return match_components(other.sigma, found.sigma).kendall
+def _distances(found: MonteCarlo, others: list[MonteCarlo]) -> list[Array]:
+    """(K,) for each of the others: how differently it orders each component of `found`."""
+    sigma = found.components.sigma
+    return [match_components(other.components.sigma, sigma).kendall for other in others]
