@@ -335,9 +335,9 @@ def test_a_score_counts_every_sweep():
         assert found[:, :2] == pytest.approx(np.tile(p * slope[0], (2, 1)))
         share = ALPHA / ALPHA.sum()
         for half in found[:, 2:]:
-            assert half.sum() == pytest.approx(0, abs=1e-10)  # of ψ by its series
+            assert half.sum() == pytest.approx(0, abs=1e-12)
             times = (half + share)[0] * sweeps  # how often the first component was drawn
-            assert times == pytest.approx(round(times), abs=1e-10) and -0.1 < times < sweeps + 0.1
+            assert times == pytest.approx(round(times)) and -0.1 < times < sweeps + 0.1
 
 
 def test_counts_by_cluster_and_embeddings_of_users():

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, psi
+from scipy.special import expit
 
 from mallowmix.data.comparison_arrays import sums_between
 from mallowmix.engine import Block, Engine, map_step
@@ -241,24 +241,26 @@ def _scores_of_rows(
     d/d logit φ_k = Σ w p(z = k) d log β_(w),k / d logit φ_k,
     d/d log α_k = α_k (ψ(α₀) − ψ(α₀ + n) + ψ(n_k) − ψ(α_k)).
     """
-    K, alpha_0 = len(alpha), alpha.sum()
+    K = len(alpha)
+    at_alpha = np.array([digamma.interpreted(float(x)) for x in (*alpha, alpha.sum())])
     most = int(sums_between(starts, np.ceil(weight)).max(initial=0))
     room = np.empty(most, np.int64), np.empty(K), np.empty(K)
-    out = np.zeros((len(starts) - 1, 2, 2 * K))
-    rows = (starts, pair, weight)
-    _add_scores(*rows, beta, slope, unwritable(alpha), sweeps, first_user, key, *room, out)
-    out /= sweeps
-    base = psi(alpha_0) - psi(alpha_0 + sums_between(starts, weight))
-    out[:, :, K:] += base[:, None, None] - psi(alpha)
+    out, rows = np.zeros((len(starts) - 1, 2, 2 * K)), (starts, pair, weight)
+    inputs = (beta, slope, unwritable(alpha), at_alpha, sweeps, first_user, key)
+    _add_scores(*rows, *inputs, *room, out)
     out[:, :, K:] *= alpha
+    out /= sweeps
     return out
 
 
 @compiled
-def _add_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, key, z, n, p, out):
-    """Sum Σ w p(z = k) d log β_(w),k / d logit φ_k and ψ(n_k) over the Gibbs sweeps of a stretch.
+def _add_scores(
+    starts, pair, weight, beta, slope, alpha, at_alpha, sweeps, first_user, key, z, n, p, out
+):  # fmt: skip
+    """Sum what the scores are means of, that of α without its factor α_k, over a stretch's sweeps.
 
-    p(z = k | rest) ∝ β_(w),k n_k with n_k = α_k + tokens in k. The rest is work space.
+    p(z = k | rest) ∝ β_(w),k n_k with n_k = α_k + tokens in k. `at_alpha` has all ψ(α_k), then
+    ψ(α₀). The rest is work space.
     """
     K = len(alpha)
     for m in range(len(starts) - 1):
@@ -286,5 +288,9 @@ def _add_scores(starts, pair, weight, beta, slope, alpha, sweeps, first_user, ke
                     n[z[t]] += w
                     t += 1
             if sweep >= 0:
+                total = 0.0
                 for k in range(K):
-                    out[m, half, K + k] += digamma(n[k])
+                    total += n[k]
+                base = at_alpha[K] - digamma(total)
+                for k in range(K):
+                    out[m, half, K + k] += base + digamma(n[k]) - at_alpha[k]
