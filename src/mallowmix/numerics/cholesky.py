@@ -152,7 +152,7 @@ def back_substitute(U, starts, columns, x):
 
 
 @compiled(fastmath={"contract"})
-def solve_in_place(U, x, first):
+def solve_into(U, x, first):
     """Replace b, the numbers of x from `first` on, by the x of A x = b, with a full U."""
     n = len(U)
     for k in range(n):
@@ -172,7 +172,7 @@ def solve(U, b):
     x = empty(len(b))
     for k in range(len(b)):
         x[k] = b[k]
-    solve_in_place(U, x, 0)
+    solve_into(U, x, 0)
     return x
 
 

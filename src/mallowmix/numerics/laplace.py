@@ -30,7 +30,7 @@ from mallowmix.numerics.cholesky import (
     back_substitute,
     factorise,
     log_determinant,
-    solve_in_place,
+    solve_into,
 )
 from mallowmix.numerics.compiled import compiled
 from mallowmix.numerics.work_arrays import empty
@@ -53,7 +53,7 @@ def mean_factors(x, F, root):
         x[q + a] = 0.0
         for i in range(q):
             x[q + a] += F[i, a] * x[i]
-    solve_in_place(root, x, q)
+    solve_into(root, x, q)
 
 
 @compiled(inline="always")
