@@ -117,6 +117,10 @@ def test_it_makes_the_moves_of_the_search_that_swaps_neighbours(case):
     assert found.tolist() == by_swaps(values, ranking.copy()).tolist()
 
 
+def test_one_item_stays_where_it_is():
+    assert insert_by_gap(np.empty((0, 1)), np.zeros(1, np.int32)).tolist() == [0]
+
+
 def after_passes(values, order, n_passes):
     """The order after so many passes over all items, each put where the whole order is best."""
     worth = [value_of(values, order)]

@@ -75,6 +75,8 @@ def insert_by_gap(
         Items, best first.
     """
     Q = len(order)
+    if Q < 2:  # no pair
+        return np.array(order, np.int32)
     sums = new_sums(Q, values.dtype)
     return _insert(values, np.array(order, np.int32), float(enough), sums, np.empty(Q))
 
